@@ -1,0 +1,67 @@
+"""Deliveries: what memd offered to a context, when and why (delivery.md). Local.
+
+A **context** is one (session, agent) from its start, clear or compaction to the next: ``epoch`` counts those. The ledger is keyed
+(session, agent, epoch, turn, note, rendering digest, state).
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class DeliveryState(StrEnum):
+    OFFERED = "offered"  # sent; no receipt yet, so it is still owed
+    DELIVERED = "delivered"
+
+
+class DeliveredNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    uid: bytes
+    id: int
+    digest: bytes  # 16 bytes of SHA-256 over the rendered text with its status word left out where it does not count
+    tokens: int
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    uid: bytes
+    id: int
+    rule: str
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One answer of a hook."""
+
+    request: bytes
+    at: int  # UTC, Unix milliseconds
+    trigger: str
+    harness: str
+    session: str
+    agent: str = ""
+    epoch: int = 0
+    turn: str = ""
+    repo: str = ""
+    state: str = DeliveryState.OFFERED
+    held: bool = False  # the edit was held back
+    notes: tuple[DeliveredNote, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    tokens: int = 0
+    vectors: str = ""  # "full", "table" or "" where none were used
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of one (session, agent)."""
+
+    session: str
+    agent: str = ""
+    harness: str = ""
+    epoch: int = 0
+    turn: str = ""  # the harness's prompt id, else the count as text
+    turns: int = 0
+    bundle: str = "owed"  # of this epoch's start bundle: owed, offered, delivered, none
+    bundle_trigger: str = "session-start"
+    repo: str = ""
+    started_at: int = 0
+    last_at: int = 0
+    ended: bool = False
+    entry_point: str = ""
+    with_person: bool = True
+    client_pid: int = 0

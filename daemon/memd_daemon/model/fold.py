@@ -1,0 +1,407 @@
+"""The fold: what a note's events, in order, make of it (model.md, section 2).
+
+`TRANSITIONS` holds one pure function per event type; each takes the note so far and the stored event and says what becomes of
+the note, or None where the event's precondition does not hold at its place: then it has no effect, and `memd log` says so.
+On a note that a person endorsed, the acts in `PERSON_ONLY` have no effect unless signed: they stand as proposals.
+
+The result depends on the set of events alone, not on the order of their arrival: `order` sorts parents first, then by
+(hybrid time, origin, sequence, index). An event whose parents are missing waits.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import Final, cast
+
+import msgspec
+
+from memd_daemon.model import event as ev
+from memd_daemon.model.event import Stored
+from memd_daemon.model.ids import NO_UID
+from memd_daemon.model.note import Note, Proposal, Reinstatement, ReviewFlag, Revision, Revocation
+from memd_daemon.model.words import Actor, Kind, Provenance
+
+
+class Effect(StrEnum):
+    """What an event did at its place."""
+
+    APPLIED = "applied"
+    KEPT = "kept"  # recorded, changes nothing that is derived: a further reason, a second reinstatement
+    PROPOSED = "proposed"  # stands for a person to decide
+    NONE = "without effect"
+
+
+Transition = Callable[[Note, Stored, msgspec.Struct], Note | None]
+
+PERSON_ONLY: Final[dict[str, str]] = {
+    "revoked": "revoke",
+    "superseded": "supersede",
+    "absorbed": "absorb",
+    "revised": "revise",
+    "archived": "archive",
+    "amended": "change",
+    "closed": "close",
+    "conflict_resolved": "change",
+}
+"""Acts on an endorsed note that only a person may take, and the word under which they are proposed."""
+
+
+def order(events: Iterable[Stored]) -> tuple[list[Stored], list[Stored]]:
+    """(events in fold order, events that wait for a missing parent); duplicates by uid count once."""
+    by_uid: dict[bytes, Stored] = {}
+    for stored in events:
+        known = by_uid.get(stored.event.uid)
+        if known is None or stored.place < known.place:
+            by_uid[stored.event.uid] = stored
+    missing = {uid: len(set(s.event.parents)) for uid, s in by_uid.items()}
+    children: dict[bytes, list[Stored]] = {}
+    for stored in by_uid.values():
+        for parent in set(stored.event.parents):
+            children.setdefault(parent, []).append(stored)
+    ready = [(s.place, s.event.uid) for uid, s in by_uid.items() if missing[uid] == 0]
+    heapq.heapify(ready)
+    done: list[Stored] = []
+    while ready:
+        _, uid = heapq.heappop(ready)
+        done.append(by_uid[uid])
+        for child in children.get(uid, ()):
+            missing[child.event.uid] -= 1
+            if missing[child.event.uid] == 0:
+                heapq.heappush(ready, (child.place, child.event.uid))
+    waiting = sorted((s for uid, s in by_uid.items() if missing[uid] > 0), key=lambda s: s.place)
+    return done, waiting
+
+
+def fold(events: Iterable[Stored]) -> Note | None:
+    """The note that ``events`` of one uid make, or None where none of them begins it."""
+    note: Note | None = None
+    for stored in order(events)[0]:
+        note, _ = step(note, stored)
+    return note
+
+
+def trace(events: Iterable[Stored]) -> list[tuple[Stored, str]]:
+    """Each event with what it did at its place; waiting ones last, as `waits`."""
+    done, waiting = order(events)
+    note: Note | None = None
+    told: list[tuple[Stored, str]] = []
+    for stored in done:
+        note, effect = step(note, stored)
+        told.append((stored, effect))
+    return told + [(stored, "waits") for stored in waiting]
+
+
+def step(note: Note | None, stored: Stored) -> tuple[Note | None, Effect]:
+    """The note after one event that comes next in fold order."""
+    try:
+        payload = ev.payload_of(stored.event)
+    except (msgspec.ValidationError, msgspec.DecodeError):
+        payload = None
+    if payload is None:
+        return (note and _noted(note, stored)), Effect.NONE
+    if note is None:
+        begun = _recorded(stored, cast(ev.Recorded, payload)) if stored.event.type == "recorded" else None
+        return begun, Effect.APPLIED if begun else Effect.NONE
+    return _step_known(note, stored, payload)
+
+
+def _step_known(note: Note, stored: Stored, payload: msgspec.Struct) -> tuple[Note, Effect]:
+    type_ = stored.event.type
+    seen = _noted(note, stored)
+    if note.forgotten or stored.event.type not in TRANSITIONS:
+        return seen, Effect.NONE
+    if type_ in PERSON_ONLY and _endorsed(note) and not stored.signed and not (type_ == "revoked" and note.revoked):
+        return _propose_instead(seen, stored, payload), Effect.PROPOSED
+    after = TRANSITIONS[type_](seen, stored, payload)
+    if after is None:
+        return seen, Effect.NONE
+    if type_ == "proposed":
+        return after, Effect.PROPOSED
+    kept = (type_ == "revoked" and note.revoked) or after == seen
+    return after, Effect.KEPT if kept else Effect.APPLIED
+
+
+def _noted(note: Note, stored: Stored) -> Note:
+    """The note with the event among its heads and in its count, whatever else it does."""
+    parents = set(stored.event.parents)
+    heads = (*(h for h in note.heads if h not in parents), stored.event.uid)
+    return msgspec.structs.replace(note, heads=tuple(sorted(heads)), events=note.events + 1)
+
+
+def _endorsed(note: Note) -> bool:
+    return note.provenance == Provenance.HUMAN
+
+
+def _propose_instead(note: Note, stored: Stored, payload: msgspec.Struct) -> Note:
+    proposal = Proposal(
+        event=stored.event.uid,
+        act=PERSON_ONLY[stored.event.type],
+        at=stored.event.at,
+        reason=getattr(payload, "reason", b""),
+        by=getattr(payload, "by", NO_UID),
+    )
+    note = msgspec.structs.replace(note, proposals=(*note.proposals, proposal))
+    if stored.event.type == "revised":
+        return _revised(note, stored, cast(ev.Revised, payload)) or note
+    return note
+
+
+def _recorded(stored: Stored, p: ev.Recorded) -> Note | None:
+    if p.provenance == Provenance.HUMAN:
+        return None
+    e = stored.event
+    first = Revision(content=p.content, summary=p.summary, provenance=p.provenance, at=e.at, event=e.uid)
+    return Note(
+        uid=e.note,
+        kind=p.kind,
+        priority=p.priority,
+        source=p.source,
+        scope=p.scope,
+        under=p.under,
+        tags=p.tags,
+        anchors=p.anchors,
+        evidence=p.evidence,
+        derived_from=p.derived_from,
+        informed_by=p.informed_by,
+        corrects=p.corrects,
+        process=p.process,
+        level=p.level,
+        slug=p.slug,
+        session=e.session,
+        agent=e.agent,
+        turn=p.turn,
+        harness=p.harness,
+        surface=e.surface,
+        actor=e.actor,
+        created_at=e.at,
+        revisions=(first,),
+        task="open" if p.kind == Kind.TASK else "",
+        heads=(e.uid,),
+        events=1,
+    )
+
+
+def _recorded_again(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    same = note.revisions[0].content == cast(ev.Recorded, p).content
+    return note if same else None
+
+
+def _promoted(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    p = cast(ev.Promoted, p)
+    newest = note.revisions[-1]
+    ladder = list(Provenance)
+    if note.revoked or p.to not in ladder or newest.provenance not in ladder:
+        return None
+    if ladder.index(Provenance(p.to)) != ladder.index(Provenance(newest.provenance)) + 1:
+        return None
+    if p.revision != note.revision or p.content != newest.content:
+        return None
+    if p.to == Provenance.HUMAN and not stored.signed:
+        return None
+    key_id = stored.event.key_id if p.to == Provenance.HUMAN else b""
+    raised = msgspec.structs.replace(newest, provenance=p.to, key_id=key_id)
+    return msgspec.structs.replace(note, revisions=(*note.revisions[:-1], raised))
+
+
+def _revoked(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    p = cast(ev.Reasoned, p)
+    e = stored.event
+    if e.actor == Actor.SYSTEM or not (p.reason or p.by != NO_UID):
+        return None
+    fall = Revocation(event=e.uid, at=e.at, reason=p.reason, by=p.by, actor=e.actor, signed=stored.signed)
+    return msgspec.structs.replace(
+        note, belief="revoked", shelf="active", revocations=(*note.revocations, fall), conflicts=()
+    )
+
+
+def _reinstated(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    if not note.revoked:
+        return note
+    e = stored.event
+    by_person = next((r.at for r in note.revocations if r.signed), 0)
+    lifted = Reinstatement(at=e.at, actor=e.actor, signed=stored.signed, revoked_by_person_at=by_person)
+    return msgspec.structs.replace(
+        note,
+        belief="held",
+        reinstated=lifted,
+        revocations=(),
+        past_revocations=(*note.past_revocations, *note.revocations),
+    )
+
+
+def _superseded(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    p = cast(ev.ByNote, p)
+    if p.by in (NO_UID, note.uid):
+        return None
+    return msgspec.structs.replace(note, currency="superseded", superseded_by=p.by, valid_until=stored.event.at)
+
+
+def _unsuperseded(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    if note.currency != "superseded":
+        return None
+    return msgspec.structs.replace(note, currency="current", superseded_by=NO_UID, valid_until=0)
+
+
+def _absorbed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    p = cast(ev.ByNote, p)
+    if note.revoked or p.by in (NO_UID, note.uid):
+        return None
+    return msgspec.structs.replace(note, currency="absorbed", absorbed_by=p.by)
+
+
+def _released(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    if note.currency != "absorbed":
+        return None
+    return msgspec.structs.replace(note, currency="current", absorbed_by=NO_UID)
+
+
+def _revised(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    p = cast(ev.Revised, p)
+    curated = note.level in ("principle", "doctrine")
+    if note.revoked or not curated or p.expected_revision != note.revision or p.provenance == Provenance.HUMAN:
+        return None
+    e = stored.event
+    new = Revision(content=p.content, summary=p.summary, provenance=p.provenance, at=e.at, event=e.uid)
+    return msgspec.structs.replace(note, revisions=(*note.revisions, new))
+
+
+def _confirmed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    if note.revoked:
+        return None
+    fresh = {(a.path, a.part): a for a in cast(ev.Confirmed, p).anchors}
+    anchors = tuple(fresh.get((a.path, a.part), a) for a in note.anchors)
+    at = stored.event.at
+    person_at = at if stored.signed else note.person_confirmed_at
+    return msgspec.structs.replace(note, last_confirmed_at=at, person_confirmed_at=person_at, anchors=anchors)
+
+
+def _corroborated(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    by = cast(ev.ByNote, p).by
+    if note.revoked or by in (NO_UID, note.uid) or by in note.corroborations:
+        return None
+    return msgspec.structs.replace(note, corroborations=tuple(sorted((*note.corroborations, by))))
+
+
+def _rederived(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    return note
+
+
+def _conflict_opened(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    other = cast(ev.ConflictOpened, p).other
+    if note.revoked or other == note.uid or other in note.conflicts:
+        return None
+    return msgspec.structs.replace(note, conflicts=tuple(sorted((*note.conflicts, other))))
+
+
+def _conflict_resolved(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    other = cast(ev.ConflictResolved, p).other
+    if other not in note.conflicts:
+        return None
+    return msgspec.structs.replace(note, conflicts=tuple(c for c in note.conflicts if c != other))
+
+
+def _archived(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    if note.revoked or note.kind == Kind.DIRECTIVE or note.task == "open":
+        return None
+    return msgspec.structs.replace(note, shelf="archived")
+
+
+def _restored(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    return msgspec.structs.replace(note, shelf="active") if note.shelf == "archived" else None
+
+
+def widens(old_scope: str, old_under: str, scope: str, under: str) -> bool:
+    """Whether the new scope may hold somewhere the old one does not."""
+    if scope == old_scope:
+        return old_under != "" and under != old_under and not under.startswith(old_under + "/")
+    return not scope.startswith("session:") or old_scope.startswith("session:")
+
+
+def _amended(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    p = cast(ev.Amended, p)
+    scope = p.scope or note.scope
+    under = note.under if p.under is None else p.under
+    moved = (scope, under) != (note.scope, note.under)
+    if moved and note.kind == Kind.DIRECTIVE and not stored.signed and widens(note.scope, note.under, scope, under):
+        return None
+    return msgspec.structs.replace(
+        note,
+        priority=p.priority or note.priority,
+        tags=note.tags if p.tags is None else p.tags,
+        anchors=note.anchors if p.anchors is None else p.anchors,
+        scope=scope,
+        under=under,
+    )
+
+
+def _closed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    return msgspec.structs.replace(note, task="closed") if note.task == "open" else None
+
+
+def _reopened(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    return msgspec.structs.replace(note, task="open") if note.task == "closed" else None
+
+
+def _evidence_bound(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    new = tuple(e for e in cast(ev.EvidenceBound, p).evidence if e not in note.evidence)
+    return msgspec.structs.replace(note, evidence=(*note.evidence, *new)) if new else None
+
+
+def _review_flagged(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    p = cast(ev.ReviewFlagged, p)
+    if any(f.cause == p.cause for f in note.flags):
+        return None
+    flag = ReviewFlag(ancestor=p.ancestor, cause=p.cause, what=p.what, at=stored.event.at)
+    return msgspec.structs.replace(note, flags=(*note.flags, flag))
+
+
+def _reviewed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    seen = set(cast(ev.Reviewed, p).causes)
+    left = tuple(f for f in note.flags if f.cause not in seen)
+    return msgspec.structs.replace(note, flags=left) if left != note.flags else None
+
+
+def _proposed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    p = cast(ev.Proposed, p)
+    if not _endorsed(note):
+        return None
+    proposal = Proposal(event=stored.event.uid, act=p.act, at=stored.event.at, reason=p.reason, by=p.by)
+    return msgspec.structs.replace(note, proposals=(*note.proposals, proposal))
+
+
+def _forgotten(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
+    return msgspec.structs.replace(note, forgotten=True) if stored.signed else None
+
+
+TRANSITIONS: Final[dict[str, Transition]] = {
+    "recorded": _recorded_again,
+    "promoted": _promoted,
+    "revoked": _revoked,
+    "reinstated": _reinstated,
+    "superseded": _superseded,
+    "unsuperseded": _unsuperseded,
+    "absorbed": _absorbed,
+    "released": _released,
+    "revised": _revised,
+    "confirmed": _confirmed,
+    "corroborated": _corroborated,
+    "rederived": _rederived,
+    "conflict_opened": _conflict_opened,
+    "conflict_resolved": _conflict_resolved,
+    "archived": _archived,
+    "restored": _restored,
+    "amended": _amended,
+    "closed": _closed,
+    "reopened": _reopened,
+    "evidence_bound": _evidence_bound,
+    "review_flagged": _review_flagged,
+    "reviewed": _reviewed,
+    "proposed": _proposed,
+    "forgotten": _forgotten,
+}
+
+
+def heads_of(events: Sequence[Stored]) -> tuple[bytes, ...]:
+    """Uids that no other of ``events`` names as a parent, sorted."""
+    named = {parent for s in events for parent in s.event.parents}
+    return tuple(sorted({s.event.uid for s in events} - named))

@@ -1,0 +1,192 @@
+"""The port: what the service asks of a store. Two adapters, one contract suite (tests/store/contract.py).
+
+`Store.write(work)` runs ``work(txn)`` inside a write transaction and returns what it returned once the transaction is on disk
+(fsynced). Writes of several threads share one fsync: each runs in a nested transaction, so that one that raises leaves nothing of
+itself and nothing of the others is lost. `Store.submit` is the same without blocking. `Store.read()` gives a snapshot.
+
+Nothing here decides what may be written: preconditions are the service's and the fold's.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from memd_daemon.model.delivery import Context, Delivery
+from memd_daemon.model.event import Stored
+from memd_daemon.model.note import Note
+from memd_daemon.model.turn import Turn
+
+T = TypeVar("T")
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """An event about to be written: body bytes are final, so that a signature made over them holds."""
+
+    body: bytes
+    sig: bytes = b""
+
+
+class CommitReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    uid: bytes
+    origin: bytes
+    seq: int
+    hlc: int
+
+
+class StoreInfo(msgspec.Struct, frozen=True, kw_only=True):
+    store: bytes  # 16 bytes
+    origin: bytes  # 16 bytes
+    format: int
+    path: str
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    notes: int
+    events: int
+    commits: int
+    turns: int
+    bytes_on_disk: int
+
+
+class Snapshot(Protocol):
+    """A consistent view. Every method is a few lookups; iterators are lazy and newest first where the name says so."""
+
+    def note(self, uid: bytes) -> Note | None: ...
+    def notes(self, *, newest_first: bool = True) -> Iterator[tuple[int, Note]]: ...
+    def id_of(self, uid: bytes) -> int | None: ...
+    def uid_of(self, id_: int) -> bytes | None: ...
+    def uid_of_slug(self, slug: str) -> bytes | None: ...
+    def notes_of_kind(self, scope: str, kind: str) -> Iterator[int]:
+        """Ids of the live notes of one kind in one exact scope, newest first."""
+        ...
+
+    def notes_on_path(self, scope: str, path: str) -> Iterator[int]:
+        """Ids of the live gotchas anchored to a path of one exact scope."""
+        ...
+
+    def children_of(self, uid: bytes) -> Iterator[bytes]:
+        """Uids of the notes that are derived from this one."""
+        ...
+
+    def text(self, digest: bytes) -> str | None:
+        """The blob's text; None where it was forgotten or is not here."""
+        ...
+
+    def events_of(self, uid: bytes) -> list[Stored]:
+        """All events of one subject, in the order of their places."""
+        ...
+
+    def event(self, uid: bytes) -> Stored | None: ...
+    def enrolled(self, key_id: bytes) -> bytes | None:
+        """The public key enrolled under this id in this store and not rejected, or None."""
+        ...
+
+    def turn(self, number: int) -> Turn | None: ...
+    def turns(self, *, session: str | None = None) -> Iterator[Turn]:
+        """Newest first."""
+        ...
+
+    def turn_of_request(self, request: bytes) -> int | None: ...
+    def turn_of_prompt(self, session: str, prompt_id: str) -> int | None: ...
+    def session_turns(self, session: str) -> int:
+        """How many turns the session has."""
+        ...
+
+    def vector(self, model: str, uid: bytes) -> bytes | None:
+        """The stored vector, float16 little-endian, of the note's first wording under this model."""
+        ...
+
+    def vectors(self, model: str) -> Iterator[tuple[int, bytes]]:
+        """(id, float16 bytes) of all notes that have one."""
+        ...
+
+    def unembedded(self, model: str, limit: int) -> list[int]:
+        """Ids of notes that wait for their vector, oldest first."""
+        ...
+
+    def setting(self, key: str) -> bytes | None:
+        """A local fact of this machine (repository table, counters), by name."""
+        ...
+
+    def settings(self, prefix: str) -> Iterator[tuple[str, bytes]]: ...
+    def counts(self) -> Counts: ...
+
+
+class Txn(Snapshot, Protocol):
+    """A write in progress; reads see what it has written."""
+
+    def append(self, drafts: Sequence[Draft], *, at: int) -> CommitReceipt:
+        """One commit of one or more events: chained, placed, folded; the notes' indexes follow. ``at``: wall clock, Unix ms."""
+        ...
+
+    def put_text(self, text: str) -> bytes:
+        """Stores a free text under a fresh salt and gives its digest."""
+        ...
+
+    def add_turn(self, turn: Turn) -> int:
+        """Stores the turn under the next number (the struct's own is ignored) and gives the number."""
+        ...
+
+    def put_vector(self, model: str, uid: bytes, vector: bytes) -> None: ...
+    def no_vector(self, uid: bytes) -> None:
+        """The note is not to be embedded until it is first recalled (a commit's note)."""
+        ...
+
+    def want_vector(self, uid: bytes) -> None: ...
+    def put_setting(self, key: str, value: bytes | None) -> None: ...
+
+
+class Store(Protocol):
+    info: StoreInfo
+
+    def read(self) -> AbstractContextManager[Snapshot]: ...
+    def write(self, work: Callable[[Txn], T]) -> T: ...
+    def submit(self, work: Callable[[Txn], T]) -> "Future[T]": ...
+    def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Folds and every derived index made anew from the log; gives the number of notes."""
+        ...
+
+    def close(self) -> None:
+        """Finishes the writes in flight."""
+        ...
+
+
+class Ledger(Protocol):
+    """Deliveries and contexts: an environment of its own that waits for no fsync (survives kill -9; a power cut may repeat a note)."""
+
+    def context(self, session: str, agent: str) -> Context | None: ...
+    def put_context(self, context: Context) -> None: ...
+    def contexts(self, *, live_since: int = 0) -> Iterator[Context]: ...
+    def offer(self, delivery: Delivery, reply: bytes) -> None:
+        """Records an answer that is about to be sent, and its reply bytes under its request id."""
+        ...
+
+    def receipt(self, request: bytes) -> Delivery | None:
+        """The hook has written the answer: offered becomes delivered. None where nothing was offered under this id."""
+        ...
+
+    def replied(self, request: bytes) -> bytes | None:
+        """The reply given to this request before, for a request that comes twice."""
+        ...
+
+    def standing(self, session: str, agent: str, epoch: int) -> dict[bytes, bytes]:
+        """note uid -> rendering digest of what stands in this context (delivered, or offered in a request still open)."""
+        ...
+
+    def turn_notes(self, session: str, agent: str, turn: str) -> set[bytes]:
+        """Uids of the notes that were sent in this turn."""
+        ...
+
+    def turn_tokens(self, session: str, turn: str, trigger: str) -> int:
+        """Tokens sent in this turn by this trigger, over all agents of the session."""
+        ...
+
+    def held_in_turn(self, session: str, agent: str, turn: str) -> bool: ...
+    def deliveries(self, *, session: str | None = None) -> Iterator[Delivery]:
+        """Newest first."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,1 @@
+"""Everything that knows a harness: the hook scripts, the adapters, and the installer."""
