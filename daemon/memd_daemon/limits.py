@@ -5,7 +5,7 @@ Numbers of the hook path and of the wire stand in memd_client.wire, since a hook
 
 from typing import Final
 
-# --- notes (model.md, sections 1, 3, 4)
+# notes, as in model.md
 CONTENT_MAX_BYTES: Final = 8 * 1024  # one claim; what is longer is a document
 SUMMARY_MAX_CHARS: Final = 160  # what a tombstone quotes on one line
 LINE_MAX_CHARS: Final = 160  # every other free text that stands in a line of memd's own
@@ -19,7 +19,7 @@ RECALL_DEFAULT_K: Final = 10  # a screenful
 RECALL_MAX_K: Final = 100  # the union that fusion weighs
 LIST_PAGE_NOTES: Final = 50  # surfaces.md
 
-# --- delivery (delivery.md)
+# delivery, as in delivery.md
 BUDGET_START_TOKENS: Final = 2000  # session start and compaction, the envelope included
 BUDGET_PROMPT_TOKENS: Final = 800
 BUDGET_EDIT_TOKENS: Final = 600  # a read, or the edit itself
@@ -29,29 +29,27 @@ BUDGET_DIRECTIVES_FLOOR_TOKENS: Final = 500  # no setting takes the rules away (
 REVOKED_DIRECTIVES_MAX_TOKENS: Final = 300  # tombstones stand last at a start, and may not crowd out rules
 LEFT_OUT_IDS_MAX: Final = 10  # then "and k others"
 RENDERING_DIGEST_BYTES: Final = 16
-GATE_COSINE: Final = (
-    0.42  # unnormalized similarity at which a note may interrupt a prompt; see docs/delivery.md for the calibration
-)
+GATE_COSINE: Final = 0.42  # unnormalized similarity at which a note may interrupt a prompt (docs/delivery.md)
 GATE_IDF_SHARE: Final = 0.35  # share of the prompt's idf mass that a note's words carry
 GATE_TERMS_MIN: Final = 2  # content terms that must match where no identifier does
 PROMPT_CANDIDATES: Final = 20  # what may pass the gate at one prompt, before the budget decides
 
-# --- ground (staleness.md)
+# ground, as in staleness.md
 GROUND_DEADLINE_MS: Final = (
     20  # a status that takes longer is told as "changed since — verify" now, and truly next time
 )
 GIT_DEADLINE_S: Final = 5.0  # a git call off the hook path
 GIT_REPOSITORY_DEADLINE_S: Final = 0.2  # the first look at a directory stands on the hook path
 
-# --- commits as notes (hooks.md, section 4)
+# commits as notes
 COMMIT_FILES_MAX: Final = 20  # then "+n"
 COMMIT_SUBJECT_MAX_CHARS: Final = 160
 
-# --- turns
+# turns
 TURN_MAX_BYTES: Final = 1024 * 1024  # a longer prompt is stored up to here, and says so
 SAME_PROMPT_WINDOW_MS: Final = 2000  # two hook entries of one event, where the harness gives no prompt id
 
-# --- recall (recall.md)
+# recall, as in recall.md
 TIER_PRIOR: Final = {"system": 1.00, "operator": 0.75, "corroborated": 0.50, "unverified": 0.25}
 CONFIDENCE_START: Final = {"human": 1.0, "agent": 0.7, "auto": 0.4}
 CONFLICT_COST: Final = 0.2  # taken from the note that stood first, once a pair
@@ -65,7 +63,7 @@ TOMBSTONE_NEAR_COSINE: Final = 0.88  # of the token table's vectors
 DERIVED_SHINGLE_SHARE: Final = 0.3  # model.md, section 5
 SHINGLE_WORDS: Final = 3
 
-# --- the daemon
+# the daemon
 IDLE_EXIT_S: Final = 8 * 3600  # without a session
 STOP_GRACE_S: Final = 5.0  # work in flight is finished, then the daemon goes
 LOG_FILE_MAX_BYTES: Final = 1024 * 1024
@@ -78,7 +76,7 @@ TIME_MS_PER_DAY: Final = 86_400_000
 MS_PER_S: Final = 1000
 NS_PER_MS: Final = 1_000_000
 
-# --- the store
+# the store
 STORE_FORMAT: Final = 1
 MAP_RESERVED_BYTES: Final = 1 << 40  # 1 TiB of address space takes 12 KB of disk
 LEDGER_MAP_RESERVED_BYTES: Final = 1 << 36

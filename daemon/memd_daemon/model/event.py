@@ -11,8 +11,8 @@ The format is for ever. What is signed and hashed are the bytes as stored, never
 - a **blob** holds one free text; its digest = SHA-256("memd/blob/1" ‖ salt (16 bytes) ‖ UTF-8 text). Events hold digests only, so
   forgetting drops blob and salt and the log stays verifiable.
 
-All integers in digests are big-endian. Types are stable strings with a version; a stored event is never rewritten: `upcast` takes an
-old payload one version at a time at read.
+All integers in digests are big-endian. Types are stable strings with a version; a stored event is never rewritten: `upcast`
+takes an old payload one version at a time at read.
 """
 
 import hashlib
@@ -222,7 +222,10 @@ class Proposed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KeyEnrolled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A person's key; the subject is the store. The first stands by itself, later ones are signed by an enrolled or recovery key."""
+    """A person's key; the subject is the store.
+
+    The first stands by itself; any later one is signed by an enrolled key or by the recovery key.
+    """
 
     key_id: bytes
     public: bytes

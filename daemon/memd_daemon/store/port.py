@@ -155,7 +155,10 @@ class Store(Protocol):
 
 
 class Ledger(Protocol):
-    """Deliveries and contexts: an environment of its own that waits for no fsync (survives kill -9; a power cut may repeat a note)."""
+    """Deliveries and contexts, in an environment of its own that waits for no fsync.
+
+    It survives kill -9; a power cut may repeat a note once.
+    """
 
     def context(self, session: str, agent: str) -> Context | None: ...
     def put_context(self, context: Context) -> None: ...
