@@ -160,7 +160,7 @@ class SameNote(Refused):
 
 
 class NotSigned(Refused):
-    """Only a person can do this: run it at your own terminal, where memd asks for your passphrase (`memd human init` makes a key)."""
+    """Only a person can do this: run it at your own terminal, where memd asks for the passphrase (`memd human init` makes a key)."""
 
 
 class NoKey(Refused):

@@ -122,8 +122,8 @@ class Txn(Snapshot, Protocol):
         """One commit of one or more events: chained, placed, folded; the notes' indexes follow. ``at``: wall clock, Unix ms."""
         ...
 
-    def put_text(self, text: str) -> bytes:
-        """Stores a free text under a fresh salt and gives its digest."""
+    def put_text(self, text: str, salt: bytes | None = None) -> bytes:
+        """Stores a free text under a fresh salt (or the 16 bytes given, where a signature was made over them); gives its digest."""
         ...
 
     def add_turn(self, turn: Turn) -> int:

@@ -1,0 +1,444 @@
+"""The requests and replies of every verb but `hook`, as msgspec structs; the schema of ``--json`` too (docs/json.md).
+
+Each request class names its verb and its reply. One msgpack map goes each way. Unknown fields are ignored by both ends, so a
+field may be added and none may change its meaning. Times are UTC, as ISO 8601 text with a trailing ``Z``; "" is never.
+"""
+
+from typing import Any, ClassVar
+
+import msgspec
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What every request says of its asker: where it stands and which session its environment names."""
+
+    VERB: ClassVar[str] = ""
+    REPLY: ClassVar[Any] = None
+
+    cwd: str = ""
+    env: dict[str, str] = {}  # the named session variables of wire.ENV_NAMES, never more
+    surface: str = "cli"
+
+
+# The values in replies.
+
+
+class SourceOut(msgspec.Struct, frozen=True, kw_only=True):
+    type: str
+    ref: str
+
+
+class AnchorOut(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    part: str
+    proxy: bool
+
+
+class EvidenceOut(msgspec.Struct, frozen=True, kw_only=True):
+    turn: int
+    excerpt: str
+    attestation: str
+
+
+class StateOut(msgspec.Struct, frozen=True, kw_only=True):
+    belief: str
+    currency: str
+    shelf: str
+    task: str
+
+
+class StaleOut(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    signal: str
+    detail: str
+
+
+class NoteOut(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    uid: str
+    content: str
+    summary: str
+    kind: str
+    priority: str
+    provenance: str
+    frame_class: str
+    source: SourceOut
+    scope: str
+    under: str
+    tags: list[str]
+    anchors: list[AnchorOut]
+    evidence: list[EvidenceOut]
+    level: str
+    slug: str
+    revision_count: int
+    state: StateOut
+    stale: list[StaleOut]
+    created_at: str
+    last_confirmed_at: str
+    valid_until: str
+    tombstone: str | None = None
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """One recalled note: how it is framed for an agent, and what its score is made of."""
+
+    note: NoteOut
+    text: str
+    score: float
+    factors: dict[str, float]
+
+
+class TurnOut(msgspec.Struct, frozen=True, kw_only=True):
+    turn: int
+    session: str
+    n: int
+    text: str
+    attestation: str
+    at: str
+    harness: str
+    agent: str
+
+
+class DeliveredOut(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    digest: str
+    tokens: int
+
+
+class LeftOutOut(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    rule: str
+
+
+class DeliveryOut(msgspec.Struct, frozen=True, kw_only=True):
+    at: str
+    trigger: str
+    harness: str
+    session: str
+    agent: str
+    turn: str
+    epoch: int
+    state: str
+    held: bool
+    notes: list[DeliveredOut]
+    left_out: list[LeftOutOut]
+    tokens: int
+    vectors: str
+
+
+class EventOut(msgspec.Struct, frozen=True, kw_only=True):
+    uid: str
+    type: str
+    at: str
+    actor: str
+    surface: str
+    session: str
+    signed: bool
+    effect: str
+    line: str
+
+
+class FaultOut(msgspec.Struct, frozen=True, kw_only=True):
+    where: str
+    what: str
+    remedy: str
+
+
+class PlanEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that a signature is asked for: the very bytes, and what the signature is bound to."""
+
+    body: bytes
+    content: str
+    content_salt: bytes
+    content_digest: bytes
+    revision: int
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person is about to sign; `Seal` carries the signatures back under the same token, once."""
+
+    token: bytes
+    store: bytes
+    events: list[PlanEvent]
+    key_id: bytes
+
+
+# The verbs.
+
+
+class Pong(msgspec.Struct, frozen=True, kw_only=True):
+    pid: int
+    version: str
+    home: str
+    ready: bool  # whether the embedding model is in
+
+
+class Ping(Request, frozen=True):
+    VERB = "ping"
+    REPLY = Pong
+
+
+class Remembered(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    uid: str
+    near: list[int] = []
+    conflicts: list[int] = []
+    tombstones: list[str] = []
+    told: list[str] = []  # what else the writer should know, a sentence each
+    plan: Plan | None = None  # set where a signature is asked for: nothing is recorded yet
+
+
+class Remember(Request, frozen=True):
+    VERB = "remember"
+    REPLY = Remembered
+
+    content: str
+    kind: str = "finding"
+    priority: str = "medium"
+    provenance: str = "agent"
+    source: str = ""  # TYPE or TYPE:REF; "" lets memd say it
+    scope: str = "repo"
+    under: str = ""
+    anchors: list[str] = []
+    proxies: list[str] = []
+    process: bool = False
+    tags: list[str] = []
+    evidence: list[tuple[int, str]] = []
+    derived_from: list[str] = []
+    contradicts: str = ""
+    supersedes: str = ""
+    same_as: str = ""
+    reason: str = ""
+    despite: str = ""
+    endorse: bool = False
+
+
+class Sealed(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    uid: str
+    told: list[str] = []
+
+
+class Seal(Request, frozen=True):
+    """The signatures of a plan, one per event that asked for one."""
+
+    VERB = "seal"
+    REPLY = Sealed
+
+    token: bytes
+    signatures: list[bytes]
+
+
+class RecallReply(msgspec.Struct, frozen=True, kw_only=True):
+    found: list[Found]
+    text: str  # byte for byte what an agent gets
+    vectors: str
+
+
+class Recall(Request, frozen=True):
+    VERB = "recall"
+    REPLY = RecallReply
+
+    query: str
+    k: int = 10
+    kind: str = ""
+    explain: bool = False
+    all_scopes: bool = False
+    superseded: bool = False
+
+
+class NotesReply(msgspec.Struct, frozen=True, kw_only=True):
+    notes: list[NoteOut]
+    more: int = 0  # how many further ones there are
+
+
+class ListNotes(Request, frozen=True):
+    VERB = "list"
+    REPLY = NotesReply
+
+    kind: str = ""
+    provenance: str = ""
+    all_scopes: bool = False
+    revoked: bool = False
+    superseded: bool = False
+    limit: int = 50
+    offset: int = 0
+
+
+class ShowReply(msgspec.Struct, frozen=True, kw_only=True):
+    note: NoteOut
+    text: str
+
+
+class Show(Request, frozen=True):
+    VERB = "show"
+    REPLY = ShowReply
+
+    ref: str
+
+
+class LogReply(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    events: list[EventOut]
+
+
+class Log(Request, frozen=True):
+    VERB = "log"
+    REPLY = LogReply
+
+    ref: str
+
+
+class Act(Request, frozen=True):
+    """One act on one note. ``sign``: the asker can sign, so an act on an endorsed note comes back as a plan."""
+
+    VERB = "act"
+    REPLY: ClassVar[Any] = None  # Acted, set below
+
+    act: str  # promote, revoke, reinstate, supersede, unsupersede, confirm, done, reopen
+    ref: str
+    to: str = ""  # promote
+    by: str = ""  # supersede: the newer note
+    reason: str = ""
+    sign: bool = False
+
+
+class Acted(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    uid: str
+    effect: str  # applied, kept, proposed
+    told: list[str] = []
+    plan: Plan | None = None
+
+
+Act.REPLY = Acted
+
+
+class TurnsReply(msgspec.Struct, frozen=True, kw_only=True):
+    turns: list[TurnOut]
+    more: int = 0
+
+
+class Turns(Request, frozen=True):
+    VERB = "turns"
+    REPLY = TurnsReply
+
+    session: str = ""
+    limit: int = 50
+    offset: int = 0
+
+
+class DeliveriesReply(msgspec.Struct, frozen=True, kw_only=True):
+    deliveries: list[DeliveryOut]
+    more: int = 0
+
+
+class Deliveries(Request, frozen=True):
+    VERB = "deliveries"
+    REPLY = DeliveriesReply
+
+    session: str = ""
+    limit: int = 50
+    offset: int = 0
+
+
+class EnrolReply(msgspec.Struct, frozen=True, kw_only=True):
+    store: bytes
+    enrolled: list[str]  # fingerprints
+
+
+class Enrol(Request, frozen=True):
+    """A person's key. With ``public`` empty: only asks what is enrolled."""
+
+    VERB = "enrol"
+    REPLY = EnrolReply
+
+    public: bytes = b""
+    recovery_public: bytes = b""
+    terminal: str = ""
+
+
+class StatusReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of `memd status`; every part is a map of plain values (docs/json.md)."""
+
+    daemon: dict[str, Any]
+    store: dict[str, Any]
+    index: dict[str, Any]
+    hooks: dict[str, Any]
+    last_delivery: dict[str, Any] | None
+    spool: dict[str, Any]
+    queue: dict[str, Any]
+    sessions: list[dict[str, Any]]
+    people: list[dict[str, Any]]
+    problems: list[dict[str, str]]
+
+
+class Status(Request, frozen=True):
+    VERB = "status"
+    REPLY = StatusReply
+
+
+class StopReply(msgspec.Struct, frozen=True, kw_only=True):
+    pid: int
+
+
+class Stop(Request, frozen=True):
+    """``announced``: a person asked for it, so only the next session start, a start or a write begins again."""
+
+    VERB = "stop"
+    REPLY = StopReply
+
+    announced: bool = True
+
+
+class VerifyReply(msgspec.Struct, frozen=True, kw_only=True):
+    events: int
+    commits: int
+    seconds: float
+    faults: list[FaultOut]
+
+
+class Verify(Request, frozen=True):
+    VERB = "verify"
+    REPLY = VerifyReply
+
+
+class ReindexReply(msgspec.Struct, frozen=True, kw_only=True):
+    notes: int
+    vectors: int
+    seconds: float
+
+
+class Reindex(Request, frozen=True):
+    """Folds, word index and vector indexes made anew; ``embed`` computes every vector again too."""
+
+    VERB = "reindex"
+    REPLY = ReindexReply
+
+    embed: bool = False
+
+
+class FiredReply(msgspec.Struct, frozen=True, kw_only=True):
+    """When each (harness, event) was last answered, Unix ms, and how long the daemon took, microseconds."""
+
+    fired: dict[str, int]
+    took_us: dict[str, int]
+
+
+class FiredAt(Request, frozen=True):
+    VERB = "fired"
+    REPLY = FiredReply
+
+
+class ErrorOut(msgspec.Struct, frozen=True, kw_only=True):
+    code: str
+    message: str
+
+
+VERBS: dict[str, type[Request]] = {
+    r.VERB: r
+    for r in (
+        Ping, Remember, Seal, Recall, ListNotes, Show, Log, Act, Turns, Deliveries,
+        Enrol, Status, Stop, Verify, Reindex, FiredAt,
+    )
+}  # fmt: skip
