@@ -82,3 +82,8 @@ MAP_RESERVED_BYTES: Final = 1 << 40  # 1 TiB of address space takes 12 KB of dis
 LEDGER_MAP_RESERVED_BYTES: Final = 1 << 36
 GROUP_COMMIT_MAX_WRITES: Final = 256  # concurrent writes that share one fsync
 HOOK_SAMPLES_KEPT: Final = 512  # durations per event that `status` takes its percentiles from
+
+# ground, kept and read
+RACY_MTIME_MS: Final = 50  # a file written this shortly before it was hashed may be written again under the same mtime
+GROUND_FILES_KNOWN_MAX: Final = 100_000  # states of files kept in memory; past it they are hashed anew
+GIT_FILE_MAX_BYTES: Final = 1024 * 1024  # of HEAD, config and their like

@@ -1,0 +1,156 @@
+"""Which repository a directory belongs to, read from its files: no git process on the hook path (hooks.md, section 5).
+
+A `Checkout` is one working tree; the repository is known by its **common directory** (shared by all worktrees), its primary
+remote and, only where an older path is gone, its root commits. Names of directories decide nothing.
+"""
+
+import os
+import re
+import subprocess
+import unicodedata
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from memd_daemon import limits
+
+_SCP_LIKE: Final = re.compile(r"^(?:[^@/]+@)?([^:/]+):(?!//)(.+)$")
+_SECTION: Final = re.compile(r'^\s*\[remote "(.+)"\]\s*$')
+_URL: Final = re.compile(r"^\s*url\s*=\s*(.+?)\s*$")
+
+
+class Checkout(msgspec.Struct, frozen=True, kw_only=True):
+    """A working tree, or a plain directory outside git (then ``common`` is "")."""
+
+    root: str  # real path
+    common: str = ""  # real path of the common git directory
+    git_dir: str = ""  # this working tree's own git directory
+    remote: str = ""  # normalized; "" without one
+    branch: str = ""  # "" when detached or outside git
+
+
+def find_checkout(directory: str) -> Checkout:
+    """The checkout that ``directory`` lies in, or the directory itself outside git. Never raises for what lies on disk."""
+    here = os.path.realpath(directory or "/")
+    probe = here
+    while True:
+        git_dir = _git_dir(probe)
+        if git_dir:
+            return _checkout(probe, git_dir)
+        parent = os.path.dirname(probe)
+        if parent == probe:
+            return Checkout(root=here)
+        probe = parent
+
+
+def _read(path: str) -> str:
+    """A small regular file's text; "" where there is none (a FIFO must not hang the daemon)."""
+    try:
+        if not Path(path).is_file():
+            return ""
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read(limits.GIT_FILE_MAX_BYTES)
+    except OSError:
+        return ""
+
+
+def _git_dir(directory: str) -> str:
+    dot_git = os.path.join(directory, ".git")
+    if os.path.isdir(dot_git):
+        return dot_git if os.path.exists(os.path.join(dot_git, "HEAD")) else ""
+    line = _read(dot_git)
+    if line.startswith("gitdir:"):
+        target = os.path.join(directory, line[len("gitdir:") :].strip())
+        return target if os.path.isdir(target) else ""
+    return ""
+
+
+def _checkout(root: str, git_dir: str) -> Checkout:
+    shared = _read(os.path.join(git_dir, "commondir")).strip()
+    common = os.path.realpath(os.path.join(git_dir, shared) if shared else git_dir)
+    head = _read(os.path.join(git_dir, "HEAD")).strip()
+    branch = head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
+    remote = primary_remote(_read(os.path.join(common, "config")), os.path.dirname(common))
+    return Checkout(root=os.path.realpath(root), common=common, git_dir=git_dir, remote=remote, branch=branch)
+
+
+def primary_remote(config: str, base: str) -> str:
+    """The normalized URL of `origin`, else of the only remote, else "": a fork's `upstream` must not name its upstream."""
+    urls: dict[str, str] = {}
+    name = ""
+    for line in config.splitlines():
+        section = _SECTION.match(line)
+        if section or line.lstrip().startswith("["):
+            name = section.group(1) if section else ""
+        elif name and (url := _URL.match(line)):
+            urls.setdefault(name, url.group(1))
+    chosen = urls.get("origin") or (next(iter(urls.values())) if len(urls) == 1 else "")
+    return normalize_remote(chosen, base) if chosen else ""
+
+
+def normalize_remote(url: str, base: str = "/") -> str:
+    """``host/path`` for network URLs; the real path's common directory for local ones."""
+    scheme, found, rest = url.partition("://")
+    if found and scheme != "file":
+        host, _, path = rest.rpartition("@")[2].partition("/") if "@" in rest.split("/")[0] else rest.partition("/")
+        return f"{host.lower().partition(':')[0]}/{_bare(path)}"
+    scp = None if found or url.startswith(("/", ".", "~")) else _SCP_LIKE.match(url)
+    if scp:
+        return f"{scp.group(1).lower()}/{_bare(scp.group(2))}"
+    local = os.path.realpath(os.path.join(base, os.path.expanduser(rest if found else url)))
+    nested = _git_dir(local)
+    return _checkout_common(nested) if nested else local
+
+
+def _checkout_common(git_dir: str) -> str:
+    shared = _read(os.path.join(git_dir, "commondir")).strip()
+    return os.path.realpath(os.path.join(git_dir, shared) if shared else git_dir)
+
+
+def _bare(path: str) -> str:
+    return path.strip("/").removesuffix(".git")
+
+
+def relative_path(checkout_root: str, cwd: str, given: str) -> str | None:
+    """``given`` (absolute, or relative to ``cwd``) relative to the checkout's root, ``/``-separated, NFC; None outside it.
+
+    Symbolic links resolve, so that two ways to a file are one; the last part may be missing (a file about to be written).
+    """
+    if not given or "\0" in given:
+        return None
+    real = os.path.realpath(os.path.join(cwd, given))
+    root = checkout_root.rstrip("/")
+    if not real.startswith(root + "/"):
+        return None
+    return unicodedata.normalize("NFC", real[len(root) + 1 :])
+
+
+def git(checkout_root: str, *words: str, deadline_s: float = limits.GIT_DEADLINE_S) -> str | None:
+    """What a short git command prints, or None where it fails or takes too long. Off the hook path only."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", checkout_root, *words],
+            capture_output=True,
+            timeout=deadline_s,
+            check=True,
+            env={**_QUIET_GIT, "PATH": os.environ.get("PATH", os.defpath), "HOME": os.environ.get("HOME", "/")},
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+_QUIET_GIT: Final = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "MEMD_OFF": "1"}
+
+
+def root_commits(checkout_root: str, deadline_s: float = limits.GIT_DEADLINE_S) -> tuple[str, ...]:
+    """The commits without parents that HEAD descends from, sorted."""
+    told = git(checkout_root, "rev-list", "--max-parents=0", "HEAD", deadline_s=deadline_s)
+    return tuple(sorted(told.split())) if told else ()
+
+
+def in_progress(git_dir: str) -> bool:
+    """Whether a rebase, cherry-pick, am, revert or merge is going on, whose commits are not news."""
+    marks = ("rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "MERGE_HEAD", "REVERT_HEAD", "sequencer")
+    return any(os.path.exists(os.path.join(git_dir, mark)) for mark in marks)
