@@ -1,0 +1,210 @@
+"""Start the daemon of a home, and wait until it ANSWERS (never: until a pid lives).
+
+What is started is `<home>/bin/memd-daemon`, a short /bin/sh launcher that names the interpreter; install or the first
+command writes it (`write_launcher`), hooks only run it. It is run only when it belongs to the user who asks: a root
+shell that kept HOME must not.
+
+**Start lock.** `<home>/run/starting`, created exclusively by who starts; the daemon removes it once it is bound. It
+saves the processes that thirty hooks at once would start; that there is one daemon is the daemon's own lock's business.
+A lock older than START_LOCK_S (by its mtime) or from the future is void, so a daemon that dies at its start is tried
+again then and not at every hook.
+
+**Detached fully**: own session, working directory `/`, stdio on /dev/null, no other descriptor, default signals,
+adopted by init (the shell in between ends at once), and an environment of ENVIRONMENT_NAMES alone: a hook is given the
+client's API keys.
+
+Imports nothing that a hook does not have anyway: carry imports this module when it found no daemon.
+"""
+
+import _signal  # type: ignore[import-not-found]  # pyright: ignore[reportMissingImports] -- no stub has it
+import posix
+import sys
+import time
+
+from memd_client import address as _address
+from memd_client import link, wire
+from memd_client.address import Address
+
+START_LOCK_S = 3  # a daemon is ready in under 0.3 s; ten times that on a machine under load
+PING_MS = 250  # how long one ping may take before the address is read again
+ENVIRONMENT_NAMES = (b"HOME", b"PATH", b"LANG", b"TZ", b"XDG_RUNTIME_DIR", b"USER", b"LOGNAME", b"TMPDIR")
+LOCALE_PREFIX = b"LC_"
+# The subshell is adopted by init and becomes the daemon; the shell that made it ends at once and can be waited for.
+DETACH = b'(cd / && exec "$0") &'
+
+
+class StartFailed(Exception):
+    """The daemon did not answer in time. `memd logs` shows what it said; `memd doctor` looks for the cause."""
+
+
+class DaemonMismatch(Exception):
+    """A daemon of another version of memd answers. `memd restart` replaces it."""
+
+    def __init__(self, mismatch: link.Mismatch) -> None:
+        super().__init__(self.__doc__)
+        self.mismatch = mismatch
+
+
+def launcher_path(home: bytes) -> bytes:
+    """The program that starts the daemon of `home`."""
+    return home + b"/bin/memd-daemon"
+
+
+def launcher_text(home: bytes, python: bytes) -> bytes:
+    """The launcher's content. A MEMD_HOME in the environment goes before the one written down: the folder may have been moved."""
+    return b'#!/bin/sh\n[ -n "$MEMD_HOME" ] || MEMD_HOME=%b\nexport MEMD_HOME\nexec %b -I -m memd_daemon\n' % (
+        _quoted(home),
+        _quoted(python),
+    )
+
+
+def write_launcher(home: bytes, python: bytes | None = None) -> None:
+    """Write the launcher for `python` (default: the running interpreter) and the directories above it.
+
+    Does nothing where it is as it should be. Raises OSError.
+    """
+    text = launcher_text(home, python or sys.executable.encode(sys.getfilesystemencoding(), "surrogateescape"))
+    target = launcher_path(home)
+    if _address.read_file(target) == text:
+        return
+    _make_directories(home)
+    draft = target + b".%d" % posix.getpid()
+    descriptor = posix.open(draft, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_CLOEXEC, 0o700)
+    try:
+        posix.write(descriptor, text)
+    finally:
+        posix.close(descriptor)
+    posix.rename(draft, target)
+
+
+def start(home: bytes) -> bool:
+    """Start the daemon of `home` unless somebody is just doing so; whether one is starting.
+
+    Does not wait for it; raises nothing.
+    """
+    try:
+        if not _may_run(launcher_path(home)):
+            return False
+        if _take_start_lock(home):
+            _launch(home)
+    except OSError:
+        return False
+    return True
+
+
+def ensure_daemon(home: bytes, wait_s: float) -> Address:
+    """The address of a daemon that has just answered a ping; started first when there is none.
+
+    Blocks for at most about `wait_s` seconds. A deliberate stop is the caller's to respect. Raises StartFailed,
+    DaemonMismatch, and OSError when the home can't be written.
+    """
+    write_launcher(home)
+    end_ns = time.monotonic_ns() + int(wait_s * 1e9)
+    while True:
+        found = _address.read(home)
+        outcome = _ping(found, end_ns) if found else None
+        if found and isinstance(outcome, link.Reply) and outcome.status == wire.DONE:
+            return found
+        if isinstance(outcome, link.Mismatch):
+            raise DaemonMismatch(outcome)
+        if time.monotonic_ns() >= end_ns:
+            raise StartFailed(StartFailed.__doc__)
+        if not isinstance(outcome, link.Late):
+            start(home)
+        time.sleep(wire.POLL_MS / 1_000)
+
+
+def _ping(found: Address, end_ns: int) -> link.Outcome:
+    deadline_ns = min(end_ns, time.monotonic_ns() + PING_MS * 1_000_000)
+    return link.request(found, wire.request(wire.PING, wire.EMPTY_BODY), deadline_ns)
+
+
+def _take_start_lock(home: bytes) -> bool:
+    run = home + b"/run"
+    lock = run + b"/starting"
+    _make_directory(run)
+    for _ in range(2):
+        try:
+            posix.close(posix.open(lock, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            if not _is_void(lock):
+                return False
+            _remove(lock)
+        else:
+            return True
+    return False
+
+
+def _is_void(lock: bytes) -> bool:
+    try:
+        age_s = time.time() - posix.stat(lock).st_mtime
+    except FileNotFoundError:
+        return True
+    return not -1 <= age_s <= START_LOCK_S
+
+
+def _launch(home: bytes) -> None:
+    environ = {
+        name: value
+        for name, value in posix.environ.items()
+        if name in ENVIRONMENT_NAMES or name.startswith(LOCALE_PREFIX)
+    }
+    environ[b"MEMD_HOME"] = home
+    pid = posix.posix_spawn(
+        b"/bin/sh",
+        [b"/bin/sh", b"-c", DETACH, launcher_path(home)],
+        environ,
+        file_actions=_descriptors(),
+        setsid=True,
+        setsigmask=(),
+        setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # Python ignores both, and that would be inherited
+    )
+    try:
+        posix.waitpid(pid, 0)
+    except ChildProcessError:  # whoever started this process has it ignore SIGCHLD: the system reaps
+        return
+
+
+def _descriptors() -> list[tuple[int, ...] | tuple[int, int, bytes, int, int]]:
+    null = [(posix.POSIX_SPAWN_OPEN, n, b"/dev/null", posix.O_RDWR, 0) for n in range(3)]
+    return [*null, *((posix.POSIX_SPAWN_CLOSE, n) for n in _open_descriptors() if n > 2)]
+
+
+def _open_descriptors() -> list[int]:
+    try:
+        return [int(name) for name in posix.listdir("/dev/fd")]
+    except OSError:  # no such directory: what an ordinary parent may have left open
+        return list(range(3, 256))
+
+
+def _may_run(program: bytes) -> bool:
+    status = posix.stat(program)
+    return status.st_uid == posix.geteuid() and posix.access(program, posix.X_OK)
+
+
+def _make_directories(home: bytes) -> None:
+    at = home.find(b"/", 1)
+    while at > 0:
+        _make_directory(home[:at])
+        at = home.find(b"/", at + 1)
+    for directory in (home, home + b"/bin"):
+        _make_directory(directory)
+
+
+def _make_directory(directory: bytes) -> None:
+    try:
+        posix.mkdir(directory, 0o700)
+    except FileExistsError:
+        return
+
+
+def _remove(file: bytes) -> None:
+    try:
+        posix.unlink(file)
+    except FileNotFoundError:
+        return
+
+
+def _quoted(text: bytes) -> bytes:
+    """`text` as one word of a shell, whatever is in it (shlex is not worth its import here)."""
+    return b"'" + text.replace(b"'", b"'\\''") + b"'"

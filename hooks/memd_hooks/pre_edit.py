@@ -1,0 +1,17 @@
+"""Hook script: before an edit, and after a file was read.
+
+Run as `python -I -S pre_edit.py EVENT HARNESS`; see carry.py.
+"""
+
+import posix
+import sys
+
+try:
+    # -I leaves out the script's directory. Packages lie side by side when installed, in a folder each in a checkout.
+    parent = __file__.rsplit("/", 2)[0]
+    sys.path[:0] = [parent, parent.rpartition("/")[0] + "/client"]
+    from memd_hooks import carry
+
+    carry.main(("pre-edit", "read"))
+finally:
+    posix._exit(0)  # also when nothing could be imported: no traceback, no exit code

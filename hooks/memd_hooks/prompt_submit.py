@@ -1,0 +1,17 @@
+"""Hook script: a prompt, the end of a turn, the end of a session.
+
+Run as `python -I -S prompt_submit.py EVENT HARNESS`; see carry.py.
+"""
+
+import posix
+import sys
+
+try:
+    # -I leaves out the script's directory. Packages lie side by side when installed, in a folder each in a checkout.
+    parent = __file__.rsplit("/", 2)[0]
+    sys.path[:0] = [parent, parent.rpartition("/")[0] + "/client"]
+    from memd_hooks import carry
+
+    carry.main(("prompt-submit", "stop", "session-end"))
+finally:
+    posix._exit(0)  # also when nothing could be imported: no traceback, no exit code
