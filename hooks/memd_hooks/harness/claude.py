@@ -1,0 +1,368 @@
+"""Claude Code: what it sends to hooks, what it takes from them, where its settings stand. Measured on 2.1.332.
+
+**In.** One JSON object on stdin; every one holds ``session_id``, ``transcript_path``, ``cwd`` and ``hook_event_name``. What the
+payload says of itself goes before the EVENT of the command line, since the client rejects an answer that names another event:
+a SessionStart whose source is ``compact`` is a post-compaction wherever it was sent, and one of any other source is not.
+
+**Out.** ``{"hookSpecificOutput": {"hookEventName": …, "additionalContext": …}}``, or for a held edit ``permissionDecision``
+``deny`` with its reason; nothing else, ever: no ``allow``, ``ask``, ``updatedInput`` or ``continue``. Nothing at Stop, where a
+context would make the turn go on, nor at SessionEnd, which has no output. The bytes are ASCII: a client that decodes a pipe
+piece by piece cannot break a character that was cut in two.
+
+**Another client** that runs these settings (Copilot and Cursor read a repository's, Cursor the user's too) gets no event at
+all: it would be recorded as Claude Code's, and its own hook comes as well.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memd_hooks.events import HookAnswer, HookEvent, Moment, StartSource
+
+NAME: str = "claude"
+
+# UTF-16 code units of one hook's text. Above 10,000 the client writes the text to a file and shows the first 2 KB of it;
+# 500 are left for what it may come to count along.
+CAP_UNITS: int = 9_500
+
+# Process names of the client. The npm package's program is called claude.exe on every system.
+CLIENT_NAMES: tuple[str, ...] = ("claude", "claude.exe")
+
+# CLAUDE_CODE_ENTRYPOINT where a person types: terminal (JetBrains' plugin too), VS Code, the desktop application. Not those:
+# sdk-cli (-p), sdk-ts, sdk-py, mcp, claude-code-github-action, local-agent, remote*, claude-in-slack, claude-in-teams.
+PERSON_ENTRY_POINTS: tuple[str, ...] = ("cli", "claude-vscode", "claude-desktop", "claude-desktop-3p")
+
+# The tags that the client wraps its own words, other agents' and tools' in (its own list of what a user's text may not
+# pass for), and those it puts around what it adds to a prompt.
+TAGS: tuple[str, ...] = (
+    "system-reminder",
+    "system_reminder",
+    "persisted-output",
+    "command-name",
+    "command-message",
+    "command-args",
+    "command-contents",
+    "skill-format",
+    "bash-input",
+    "bash-stdout",
+    "bash-stderr",
+    "bash-exit-code",
+    "local-command-stdout",
+    "local-command-stderr",
+    "local-command-caveat",
+    "user-prompt-submit-hook",
+    "post-tool-use-hook",
+    "user-memory-input",
+    "task-notification",
+    "task-id",
+    "agent-message",
+    "teammate-message",
+    "cross-session-message",
+    "coordinator-relay",
+    "coordinator-task",
+    "remote-review",
+    "channel",
+    "slack-ping",
+    "slack-tag-message",
+    "tick",
+    "fetched-web-content",
+    "untrusted-widget-state",
+    "voice-call-talk",
+    "artifact-type-instructions",
+    "artifact-file-content",
+    "artifact-origin-notes",
+    "artifact-stored-declaration",
+    "cowritten-artifact-html",
+    "fork-boilerplate",
+    "fork-source",
+    "function_results",
+    "tool_use_error",
+    "sandbox_violations",
+    "total_tokens",
+    "mcp-resource",
+    "mcp-resource-update",
+    "mcp-polling-update",
+    "mcp-server-note",
+    "new-diagnostics",
+    "ide_selection",
+    "ide_opened_file",
+    "terminal",
+    "browser",
+    "browser_instruction",
+    "tools-used-before-summary",
+)
+
+EDIT_TOOLS = ("Edit", "Write", "NotebookEdit")
+
+
+class Registration(msgspec.Struct, frozen=True):
+    """One group in the client's settings: its event, its matcher (None: left out), the moment it stands for, its timeout."""
+
+    client_event: str
+    matcher: str | None
+    moment: Moment
+    timeout_s: int  # the client's patience; a hook of memd ends long before (memd_client.wire), under load too
+
+
+# Session start and its like may wait 1.5 s for a starting daemon. SessionEnd gets 1.5 s unless its timeout says more.
+REGISTRATIONS = (
+    Registration("SessionStart", "startup|resume|clear|fork", Moment.SESSION_START, 10),
+    Registration("SessionStart", "compact", Moment.POST_COMPACTION, 10),
+    Registration("UserPromptSubmit", None, Moment.PROMPT_SUBMIT, 5),
+    Registration("PreToolUse", "|".join(EDIT_TOOLS), Moment.PRE_EDIT, 5),
+    Registration("PostToolUse", "Read", Moment.READ, 5),
+    Registration("SubagentStart", None, Moment.SUBAGENT_START, 10),
+    Registration("SessionEnd", None, Moment.SESSION_END, 5),
+)
+
+# Marks of other clients in the environment of a hook. Cursor's terminal leaves its own in every child, so Cursor is told
+# by its payload alone.
+FOREIGN_ENVIRONMENT = (
+    "COPILOT_CLI",
+    "COPILOT_PROJECT_DIR",
+    "COPILOT_AGENT_SESSION_ID",
+    "GEMINI_SESSION_ID",
+)
+_FOREIGN_TRANSCRIPTS = ("/.copilot/", "/.gemini/", "/.cursor/", "/.codex/")
+
+
+# --- where the settings stand
+
+
+def user_settings(environ: Mapping[str, str]) -> Path:
+    """The user's settings file; CLAUDE_CONFIG_DIR moves it."""
+    folder = environ.get("CLAUDE_CONFIG_DIR")
+    return (Path(folder) if folder else Path(environ.get("HOME") or Path.home()) / ".claude") / "settings.json"
+
+
+def project_settings(root: Path) -> Path:
+    """A person's own settings for one project: the shared file beside it would be read by Copilot and Cursor, and committed."""
+    return root / ".claude/settings.local.json"
+
+
+def managed_settings() -> tuple[Path, ...]:
+    """The files by which an administrator overrides everybody's settings, on the systems memd runs on."""
+    folders = (Path("/etc/claude-code"), Path("/Library/Application Support/ClaudeCode"))
+    return tuple(folder / "managed-settings.json" for folder in folders)
+
+
+# --- what comes in
+
+
+class _Payload(msgspec.Struct):
+    """What every event has. The fields of Cursor and of Copilot stand here to tell those clients by."""
+
+    hook_event_name: str
+    session_id: str
+    transcript_path: str
+    cwd: str = ""
+    prompt_id: str | None = None
+    permission_mode: str | None = None
+    agent_id: str | None = None
+    agent_type: str | None = None
+    conversation_id: msgspec.Raw | None = None
+    cursor_version: msgspec.Raw | None = None
+    workspace_roots: msgspec.Raw | None = None
+
+
+class _SessionStart(_Payload):
+    source: str = ""
+
+
+class _UserPromptSubmit(_Payload, kw_only=True):
+    prompt: str
+
+
+class _ToolUse(_Payload, kw_only=True):
+    """PreToolUse and PostToolUse; the tool's answer is not looked at."""
+
+    tool_name: str
+    tool_input: msgspec.Raw
+    tool_use_id: str | None = None
+
+
+class _SessionEnd(_Payload):
+    reason: str = ""
+
+
+class _Paths(msgspec.Struct):
+    file_path: str = ""
+    notebook_path: str = ""
+
+
+_Fields = dict[str, Any]
+
+
+def _session_start(payload: _SessionStart) -> _Fields:
+    known = {source.value: source for source in StartSource}
+    source = known.get(payload.source)
+    is_compact = source is StartSource.COMPACT
+    return {"moment": Moment.POST_COMPACTION if is_compact else Moment.SESSION_START, "source": source}
+
+
+def _prompt(payload: _UserPromptSubmit) -> _Fields:
+    return {"moment": Moment.PROMPT_SUBMIT, "prompt": payload.prompt}
+
+
+def _pre_tool(payload: _ToolUse) -> _Fields | None:
+    return _tool(payload, Moment.PRE_EDIT) if payload.tool_name in EDIT_TOOLS else None
+
+
+def _post_tool(payload: _ToolUse) -> _Fields | None:
+    return _tool(payload, Moment.READ) if payload.tool_name == "Read" else None
+
+
+def _tool(payload: _ToolUse, moment: Moment) -> _Fields | None:
+    paths = msgspec.json.decode(payload.tool_input, type=_Paths)
+    path = paths.file_path or paths.notebook_path
+    if not path:
+        return None
+    return {
+        "moment": moment,
+        "tool": payload.tool_name,
+        "tool_use_id": payload.tool_use_id or "",
+        "tool_input": _canonical(payload.tool_input),
+        "paths": (path,),
+    }
+
+
+def _canonical(raw: msgspec.Raw) -> bytes:
+    """The same JSON with sorted keys and no spaces; a number that does not fit a machine's stays as it was sent."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(raw), order="deterministic")
+    except (msgspec.MsgspecError, OverflowError):
+        return bytes(raw)
+
+
+def _subagent_start(payload: _Payload) -> _Fields | None:
+    return {"moment": Moment.SUBAGENT_START} if payload.agent_id else None
+
+
+def _session_end(payload: _SessionEnd) -> _Fields:
+    return {"moment": Moment.SESSION_END, "reason": payload.reason}
+
+
+# client event -> (its payload, what is particular to it)
+_EVENTS: Mapping[str, tuple[type[_Payload], Callable[[Any], _Fields | None]]] = {
+    "SessionStart": (_SessionStart, _session_start),
+    "UserPromptSubmit": (_UserPromptSubmit, _prompt),
+    "PreToolUse": (_ToolUse, _pre_tool),
+    "PostToolUse": (_ToolUse, _post_tool),
+    "SubagentStart": (_Payload, _subagent_start),
+    "Stop": (_Payload, lambda _: {"moment": Moment.STOP}),
+    "SessionEnd": (_SessionEnd, _session_end),
+}
+
+
+class _Head(msgspec.Struct):
+    hook_event_name: str
+
+
+def parse(event: str, stdin: bytes, cwd: str, env: Mapping[str, str]) -> HookEvent | None:
+    """The event in a hook's stdin; None for what is not Claude Code's, not of interest to memd, or not well-formed. Total."""
+    try:
+        return _parse(event, stdin, cwd, env)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    try:
+        return _parse(event, _mended(stdin), cwd, env)
+    except (ValueError, RecursionError):  # DecodeError and UnicodeDecodeError are ValueErrors
+        return None
+
+
+def _parse(event: str, stdin: bytes, cwd: str, env: Mapping[str, str]) -> HookEvent | None:
+    known = _EVENTS.get(msgspec.json.decode(stdin, type=_Head).hook_event_name)
+    if known is None or event == Moment.GIT_COMMIT:
+        return None
+    payload_type, particular = known
+    payload = msgspec.json.decode(stdin, type=payload_type)
+    if not payload.session_id or _is_foreign(payload, env):
+        return None
+    fields = particular(payload)
+    if fields is None:
+        return None
+    return HookEvent(
+        harness=NAME,
+        session=payload.session_id,
+        cwd=payload.cwd or cwd,
+        agent=payload.agent_id or "",
+        agent_type=payload.agent_type or "",
+        prompt_id=payload.prompt_id or "",
+        transcript_path=payload.transcript_path,
+        permission_mode=payload.permission_mode or "",
+        entry_point=env.get("CLAUDE_CODE_ENTRYPOINT", ""),
+        project_dir=env.get("CLAUDE_PROJECT_DIR", ""),
+        **fields,
+    )
+
+
+def _is_foreign(payload: _Payload, env: Mapping[str, str]) -> bool:
+    """Whether another client runs this hook.
+
+    The session in the environment, when it is the payload's, proves Claude Code: it may itself have been started from
+    another client's shell and have inherited that one's marks, as another client may have inherited Claude Code's.
+    """
+    if payload.conversation_id is not None or payload.cursor_version is not None or payload.workspace_roots is not None:
+        return True
+    if not payload.transcript_path or any(mark in payload.transcript_path for mark in _FOREIGN_TRANSCRIPTS):
+        return True
+    if env.get("CLAUDE_CODE_SESSION_ID") == payload.session_id:
+        return False
+    return any(env.get(name) for name in FOREIGN_ENVIRONMENT)
+
+
+def _mended(stdin: bytes) -> bytes:
+    """JSON in which a half of a surrogate pair (a prompt cut in the middle of an emoji) has become U+FFFD.
+
+    The client writes such a half as an escape, which a strict reader refuses; no turn may be lost for it.
+    Raises ValueError, RecursionError.
+    """
+    if b"\\u" not in stdin:
+        raise ValueError("nothing to mend")
+    return _without_halves(json.dumps(json.loads(stdin), ensure_ascii=False)).encode()
+
+
+def _without_halves(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+# --- what goes out
+
+_CLIENT_EVENTS: Mapping[Moment, str] = {
+    Moment.SESSION_START: "SessionStart",
+    Moment.POST_COMPACTION: "SessionStart",
+    Moment.PROMPT_SUBMIT: "UserPromptSubmit",
+    Moment.READ: "PostToolUse",
+    Moment.PRE_EDIT: "PreToolUse",
+    Moment.SUBAGENT_START: "SubagentStart",
+}
+
+
+def cost_units(text: str) -> int:
+    """UTF-16 code units, by which the client cuts: an emoji counts two."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def render(event: HookEvent, answer: HookAnswer) -> bytes:
+    """The bytes for stdout; empty when there is nothing to say, no way to say it, or the text is over CAP_UNITS.
+
+    The caller budgets (delivery.md); a text over the cap would be replaced by a piece of it, so it is not sent at all.
+    """
+    client_event = _CLIENT_EVENTS.get(event.moment)
+    if client_event is None:
+        return b""
+    if answer.hold and event.moment is Moment.PRE_EDIT:
+        return _output(client_event, answer.hold, permissionDecision="deny", permissionDecisionReason=answer.hold)
+    if answer.context:
+        return _output(client_event, answer.context, additionalContext=answer.context)
+    return b""
+
+
+def _output(client_event: str, text: str, **keys: str) -> bytes:
+    if cost_units(text) > CAP_UNITS:
+        return b""
+    specific = {"hookEventName": client_event} | {key: _without_halves(value) for key, value in keys.items()}
+    return json.dumps({"hookSpecificOutput": specific}).encode("ascii")
