@@ -214,6 +214,10 @@ class BadRequest(MemdError):
     status = "usage"
 
 
+class ModelUnusable(MemdError):
+    """The model in {} cannot be used: {}. It needs model.onnx and tokenizer.json of one sentence model; recall goes on with words alone."""  # noqa: E501
+
+
 class UnknownVerb(MemdError):
     """This daemon does not know the verb {}: `memd restart` starts the installed version."""
 

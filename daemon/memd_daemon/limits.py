@@ -39,7 +39,7 @@ GROUND_DEADLINE_MS: Final = (
     20  # a status that takes longer is told as "changed since — verify" now, and truly next time
 )
 GIT_DEADLINE_S: Final = 5.0  # a git call off the hook path
-GIT_REPOSITORY_DEADLINE_S: Final = 0.2  # the first look at a directory stands on the hook path
+GIT_REPOSITORY_DEADLINE_S: Final = 0.1  # the first look at a directory stands on the hook path
 
 # commits as notes
 COMMIT_FILES_MAX: Final = 20  # then "+n"
@@ -87,3 +87,26 @@ HOOK_SAMPLES_KEPT: Final = 512  # durations per event that `status` takes its pe
 RACY_MTIME_MS: Final = 50  # a file written this shortly before it was hashed may be written again under the same mtime
 GROUND_FILES_KNOWN_MAX: Final = 100_000  # states of files kept in memory; past it they are hashed anew
 GIT_FILE_MAX_BYTES: Final = 1024 * 1024  # of HEAD, config and their like
+
+# redaction (evidence.md, "Turns"; redact/judge.py says how the values are judged)
+REDACT_WORD_MIN_CHARS: Final = 16  # no kind in the table is shorter, and few words of prose are as long
+REDACT_NAME_MAX_CHARS: Final = 40  # looked at before a keyword: `my_service_production_api_` and some room
+REDACT_PASSWORD_MIN_CHARS: Final = 6  # a shorter one protects nothing, and shorter values behind the word are mostly types
+REDACT_PASSPHRASE_MIN_CHARS: Final = 20  # letters alone, in quotes: longer than a name without a separator is
+REDACT_KEY_MIN_CHARS: Final = 16  # 64 bits in hex, the shortest a service gives out
+REDACT_QUOTED_KEY_MIN_CHARS: Final = 12  # in quotes it is a literal, so less is needed to tell it from code
+REDACT_KEY_DISTINCT: Final = 8  # different characters in a key of letters and digits
+REDACT_CHANGES_MIN: Final = 3  # changes of character class: `oauth2_v2` has two
+REDACT_CHANGES_SHARE: Final = 0.2  # of the length: names stay below, random strings above (by measure, redact/judge.py)
+REDACT_PLACEHOLDER_DISTINCT: Final = 3  # `xxxxxxxx`, `abababab`: nobody's key
+REDACT_VALUE_LOOKED_AT_CHARS: Final = 1024  # of one value; what goes on behind them goes with it
+
+# --- index, as in model-choice.md
+EMBED_WINDOW_TOKENS: Final = 256  # the length the sentence model was trained for
+QUERY_WINDOW_TOKENS: Final = 1024  # of a prompt in the token table: what follows is mostly a pasted log
+BYTES_PER_TOKEN: Final = 4  # a run of letters without a space is one token to WordPiece, whatever its length
+EXACT_MAX_NOTES: Final = 10_000  # of one scope: below, comparing with every vector takes a few ms and misses none
+RERANK_VECTORS: Final = 100  # int8 neighbours ranked again by exact vectors: recall .995 at 100k
+RECENT_VECTORS_MAX: Final = 1_000  # beside a mapped index, which refuses changes; then they are folded in
+FUSION_CANDIDATES: Final = 100  # of each list
+FUSION_LEXICAL_WEIGHT: Final = 0.5  # 0.5 to 0.7 are level on the evaluation sets together (scripts/bench_retrieval.py)
