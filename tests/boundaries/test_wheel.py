@@ -39,8 +39,15 @@ def test_the_files_that_only_an_installed_memd_would_miss_are_there(wheel: zipfi
     """Named one by one, so that a file that was lost from the checkout too is noticed."""
     listed = set(wheel.namelist())
     assert {f"{package}/py.typed" for package in PACKAGES} <= listed
-    assert {"memd_daemon/index/model_data/model.onnx", "memd_daemon/index/model_data/tokenizer.json"} <= listed
-    assert any(name.startswith("memd_daemon/redact/") and name.endswith(".toml") for name in listed)
+    model_files = (
+        "model.onnx",
+        "tokenizer.json",
+        "query_table.npy",
+        "query_weights.npy",
+        "memd_model.json",
+        "SHA256SUMS",
+    )
+    assert {f"memd_daemon/index/model_data/{name}" for name in model_files} <= listed
 
 
 def test_nothing_else_lands_in_site_packages(wheel: zipfile.ZipFile) -> None:
