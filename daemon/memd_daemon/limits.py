@@ -107,6 +107,13 @@ QUERY_WINDOW_TOKENS: Final = 1024  # of a prompt in the token table: what follow
 BYTES_PER_TOKEN: Final = 4  # a run of letters without a space is one token to WordPiece, whatever its length
 EXACT_MAX_NOTES: Final = 10_000  # of one scope: below, comparing with every vector takes a few ms and misses none
 RERANK_VECTORS: Final = 100  # int8 neighbours ranked again by exact vectors: recall .995 at 100k
-RECENT_VECTORS_MAX: Final = 1_000  # beside a mapped index, which refuses changes; then they are folded in
+EXACT_FIRST_ROWS: Final = 16  # most scopes are a session's and stay small
+EXACT_BLOCK_ROWS: Final = 512  # widened to float32 at once: 0.8 MB, stays in the cache
+GRAPH_BLOCK_ROWS: Final = 512  # added to a graph in one call: others get their turn in between
+UNSAVED_VECTORS_MAX: Final = 1_000  # changes beside a mapped index, which refuses them; then it is time to save
+FILE_BLOCK_BYTES: Final = 1024 * 1024  # read at once for a checksum
 FUSION_CANDIDATES: Final = 100  # of each list
 FUSION_LEXICAL_WEIGHT: Final = 0.5  # 0.5 to 0.7 are level on the evaluation sets together (scripts/bench_retrieval.py)
+
+# proof of a person
+PLAN_LIFE_MS: Final = 10 * 60 * 1000  # time to read a plan and type a passphrase
