@@ -3,9 +3,36 @@
 The service builds views (service/views.py); `frames` turns them into words, `rules` decides about them.
 """
 
+from collections.abc import Collection
+from enum import IntEnum
+
 import msgspec
 
+from memd_daemon.model.event import Stored
 from memd_daemon.model.note import Note
+from memd_daemon.model.words import Kind, Provenance
+
+
+class Weight(IntEnum):
+    """What stands behind a rendering: the envelope speaks for the weakest of its notes, and a start's order goes by it."""
+
+    AUTO = 0
+    UNTRUSTED = 1
+    AGENT = 2
+    USER_STATED = 3
+    HUMAN = 4
+
+
+class Status(IntEnum):
+    """How the ground of a note counts in its rendering digest, whose last byte this is (frames/digest.py).
+
+    `OPEN` equals every other status: there is no anchor, there was no time to look, or the context changed the file itself.
+    """
+
+    OPEN = 0
+    MATCHES = 1
+    CHANGED = 2
+    CONFIRMED = 3  # a process or environment fact, nothing drifted
 
 
 class GroundStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,12 +99,106 @@ class NoteView(msgspec.Struct, frozen=True, kw_only=True):
     corrects: tuple[int, ...] = ()
     scope_label: str = "repo"  # "repo", "global", "session", or the repository's name where it is another one
     matched_path: str = ""  # the anchor that brought a gotcha here
+    absorbed_by: int = 0
+    quarantined: bool = False  # one of a burst that nobody looked at yet: held from push (evidence.md)
 
     @property
     def revoked(self) -> bool:
         return self.tombstone is not None
 
     @property
+    def reinstated_over_person(self) -> bool:
+        """Whether an agent took back what a person had revoked: no imperative any more, and never endorsed by the user."""
+        back = self.note.reinstated
+        return not self.revoked and back is not None and not back.signed and back.revoked_by_person_at > 0
+
+    @property
+    def stated_turn(self) -> int:
+        """The turn behind a note that is to be framed as the user's own words, else 0."""
+        held_back = self.untrusted or self.reinstated_over_person or self.frame_class != Provenance.AGENT
+        return 0 if held_back else self.user_stated
+
+    @property
+    def weight(self) -> Weight:
+        """A tombstone weighs as `agent`, as `human` if a person signed the revocation (delivery.md, "The envelope")."""
+        if self.tombstone is not None:
+            return Weight.HUMAN if self.tombstone.signed else Weight.AGENT
+        if self.frame_class == Provenance.HUMAN:
+            return Weight.AGENT if self.reinstated_over_person else Weight.HUMAN
+        if self.frame_class != Provenance.AGENT:
+            return Weight.AUTO
+        if self.untrusted:
+            return Weight.UNTRUSTED
+        return Weight.USER_STATED if self.stated_turn else Weight.AGENT
+
+    @property
+    def imperative(self) -> bool:
+        """Whether the note is a rule that the user endorsed and never took back."""
+        return self.note.kind == Kind.DIRECTIVE and self.weight == Weight.HUMAN and not self.revoked
+
+    @property
+    def process(self) -> bool:
+        """Whether the note describes a process or an environment, which ages by time."""
+        return self.note.process or any(a.proxy for a in self.note.anchors)
+
+    @property
+    def confirmed_at(self) -> int:
+        """When it was last said to be so: its confirmation, else its recording."""
+        return self.note.last_confirmed_at or self.note.created_at
+
+    @property
+    def unchecked(self) -> bool:
+        """Whether there was no time to look at (all of) the ground."""
+        return any(g.unknown for g in self.ground) or bool(self.note.anchors and not self.ground)
+
+    def status(self, edited_here: Collection[str] = ()) -> Status:
+        """The worst of its anchors; a change of ``edited_here``, the files this context edited itself, does not count."""
+        drifted = {g.path for g in self.ground if g.drifted}
+        if self.revoked or self.unchecked or (drifted and drifted <= set(edited_here)):
+            return Status.OPEN
+        if drifted:
+            return Status.CHANGED
+        if self.process:
+            return Status.CONFIRMED
+        return Status.MATCHES if any(not g.signal for g in self.ground) else Status.OPEN
+
+    @property
     def stale(self) -> bool:
         """Whether [STALE] stands in the header; a tombstone shows none of it."""
         return not self.revoked and (bool(self.superseded_by) or any(g.drifted for g in self.ground))
+
+
+class ReasonView(msgspec.Struct, frozen=True, kw_only=True):
+    """One judgment on a note, as `show` lists all of them: a revocation, a reinstatement, a proposal."""
+
+    what: str  # "revoked", "reinstated", "proposed to revoke"
+    at: int
+    actor: str
+    signed: bool = False
+    reason: str = ""
+    by: int = 0
+
+
+class EvidenceView(msgspec.Struct, frozen=True, kw_only=True):
+    turn: int
+    attestation: str
+    excerpt: str
+
+
+class FullView(msgspec.Struct, frozen=True, kw_only=True):
+    """A note with everything that `show` tells of it."""
+
+    view: NoteView
+    reasons: tuple[ReasonView, ...] = ()  # oldest first
+    evidence: tuple[EvidenceView, ...] = ()
+    informed_by: tuple[int, ...] = ()
+    corroborated_by: tuple[int, ...] = ()
+
+
+class EventView(msgspec.Struct, frozen=True, kw_only=True):
+    """An event with what its payload points to looked up. ``effect`` as `fold.trace` tells it."""
+
+    stored: Stored
+    effect: str
+    ids: dict[bytes, int] = {}  # uids in the payload that are known here
+    texts: dict[bytes, str] = {}  # blobs in the payload that are still there

@@ -1,0 +1,111 @@
+"""Free text made safe to stand among memd's own words (model.md, section 3: "No content can pass for memd's words").
+
+What a reader can rely on:
+
+- memd's lines begin at the first column (``[47] …``, ``memd: …``) or with two spaces and a letter; the further lines of a
+  content begin with two spaces, ``|``, one space. Only memd breaks a line: every other character that some reader takes for a
+  line end (CR, VT, FF, NEL, U+2028, U+2029) is shown as ``\\u{…}``. So a look-alike of a bracket or of ``memd:`` gains nothing
+  in a content: it never stands where memd's words stand.
+- Nothing is invisible: control characters, ANSI, bidi overrides, zero-width and filler characters are shown as ``\\u{…}``.
+  Tabs stay in a content.
+- The ``<`` (or a look-alike of it) of a tag that a client wraps its own words in is shown as ``\\u{3c}``; other ``<`` stay.
+- A text inside one of memd's lines is one line. ``"`` and ``\\`` are escaped, so a bare ``"`` is always memd's, and so is a
+  bracket that closes or opens nothing within the text (``\\)``); look-alikes of quotes and brackets are held to the same.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from memd_daemon.limits import LINE_MAX_CHARS
+
+FURTHER: Final = "  | "
+"""How every line of a content but the first begins."""
+
+_SUSPECT: Final = re.compile(r"[^\x20-\x7e\n\t]")
+_HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# Letters and marks that show nothing: fillers, the blank Braille pattern, joiners and selectors that are no format characters.
+_HIDDEN: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
+)
+_LESS_THAN: Final = "<\u2039\u2329\u27e8\u3008\ufe64\uff1c"
+_LINE_SPACE: Final = re.compile(r"[ \t\r\n]+")
+_QUOTE_LOOKALIKES: Final = frozenset("\u02ba\u201f\u2033\u3003\u301d\u301e\u301f\uff02")
+_CLOSERS: Final = {
+    "(": ")",
+    "[": "]",
+    "\u201c": "\u201d",
+    "\u201e": "\u201c\u201d",
+    "\uff08": "\uff09",
+    "\uff3b": "\uff3d",
+}
+_CLOSING: Final = frozenset("".join(_CLOSERS.values()))
+
+
+def _named(char: str) -> str:
+    return f"\\u{{{ord(char):x}}}"
+
+
+def _shown(match: re.Match[str]) -> str:
+    char = match.group()
+    hidden = unicodedata.category(char) in _HIDDEN_CATEGORIES or _HIDDEN.match(char)
+    return _named(char) if hidden else char
+
+
+@lru_cache
+def _tag_pattern(tags: tuple[str, ...]) -> re.Pattern[str] | None:
+    """The bracket that opens one of ``tags``, opening or closing, with spaces, a namespace, or ``-`` and ``_`` exchanged."""
+    if not tags:
+        return None
+    names = "|".join(r"[-_\s]*".join(map(re.escape, re.split(r"[-_]", tag))) for tag in tags)
+    return re.compile(rf"[{_LESS_THAN}](?=[\s/]*(?:\w+\s*:\s*)?(?:{names})(?![A-Za-z0-9]))", re.IGNORECASE)
+
+
+def _without_tags(text: str, tags: Sequence[str]) -> str:
+    pattern = _tag_pattern(tuple(tags))
+    return pattern.sub(lambda match: _named(match.group()), text) if pattern else text
+
+
+def escape_content(text: str, tags: Sequence[str]) -> str:
+    """A note's content as it stands after its frame: the first line, then the further ones in their own column.
+
+    ``tags`` are the names of the tags that the clients use for their own words. Idempotent only for text without line breaks.
+    """
+    visible = _SUSPECT.sub(_shown, text.replace("\r\n", "\n"))
+    return _without_tags(visible, tags).replace("\n", "\n" + FURTHER)
+
+
+def escape_line(text: str, tags: Sequence[str], limit: int = LINE_MAX_CHARS, stops: str = "") -> str:
+    """A text of one line inside a line of memd's own: a reason, summary, tag, path, ref or name.
+
+    White space is folded; over ``limit`` characters (counted before escaping) it ends with ``…``. ``stops`` are further
+    characters that the place gives a meaning, such as the comma between tags.
+    """
+    line = _LINE_SPACE.sub(" ", text).strip()
+    if len(line) > limit:
+        line = line[: limit - 1] + "…"
+    strays = _strays(line)
+    escaped = "".join(_escaped(char, index in strays or char in stops) for index, char in enumerate(line))
+    return _without_tags(_SUSPECT.sub(_shown, escaped), tags)
+
+
+def _escaped(char: str, stray: bool) -> str:
+    if char in _QUOTE_LOOKALIKES or (stray and not char.isascii()):
+        return _named(char)
+    return "\\" + char if stray or char in '"\\' else char
+
+
+def _strays(line: str) -> set[int]:
+    """The places of brackets and curved quotes that have no partner inside ``line``."""
+    strays: set[int] = set()
+    open_: list[int] = []
+    for index, char in enumerate(line):
+        if open_ and char in _CLOSERS[line[open_[-1]]]:
+            open_.pop()
+        elif char in _CLOSERS:
+            open_.append(index)
+        elif char in _CLOSING:
+            strays.add(index)
+    return strays.union(open_)

@@ -1,0 +1,111 @@
+"""The lines below a note: what is known of its standing, and of the ground under it (model.md, staleness.md).
+
+Each begins with two spaces and WARNING, VERDICT or NOTE. A revoked note has none: its tombstone says it all.
+"""
+
+from collections.abc import Sequence
+
+from memd_daemon.frames import words
+from memd_daemon.frames.escape import escape_line
+from memd_daemon.frames.words import date, target
+from memd_daemon.model.view import GroundStatus, NoteView
+from memd_daemon.model.words import UNTRUSTED_SOURCES, Currency, Shelf
+
+
+def standing_lines(view: NoteView, tags: Sequence[str]) -> list[str]:
+    """What people, sessions and other notes have to say about this one; recalled and pushed alike."""
+    if view.revoked:
+        return []
+    return [*_reinstated(view), *_proposed(view, tags), *_conflicts(view), *_fallen(view), *_untrusted(view)]
+
+
+def ground_lines(view: NoteView, tags: Sequence[str]) -> list[str]:
+    """What a recall says about the ground: which files, the verdict, and what else bears on its age."""
+    if view.revoked:
+        return []
+    changed = [_signalled(g, tags) for g in view.ground if g.drifted and not g.unknown]
+    lines = _superseded(view)
+    if changed:
+        lines.append(words.WARNING_CHANGED.format(anchors=", ".join(changed)))
+    lines += [*_unchecked(view, tags), *verdicts(view, tags), *_absent(view, tags), *_aging(view), *_shelved(view)]
+    return [*lines, words.WARNING_VERIFY] if view.stale or view.unchecked else lines
+
+
+def verdicts(view: NoteView, tags: Sequence[str]) -> list[str]:
+    """One VERDICT for the anchors that drifted, then one for each proxy that did."""
+    drifted = [g for g in view.ground if g.drifted and not g.unknown]
+    own = [_signalled(g, tags) for g in drifted if not g.proxy]
+    lines = [words.VERDICT.format(anchors=", ".join(own))] if own else []
+    for g in (g for g in drifted if g.proxy):
+        clause = words.VERDICT_PROXY.format(path=target(g, tags), date=date(view.confirmed_at))
+        lines.append(words.VERDICT.format(anchors=_signalled(g, tags)) + clause)
+    return lines
+
+
+def _signalled(g: GroundStatus, tags: Sequence[str]) -> str:
+    """``path [signal]``, with where it was renamed to or what the claim says now."""
+    lead = "to" if g.signal == "anchor_renamed" else "now:"
+    detail = f" ({lead} {escape_line(g.detail, tags, stops=',')})" if g.detail else ""
+    return f"{target(g, tags)} [{escape_line(g.signal, tags)}]{detail}"
+
+
+def _reinstated(view: NoteView) -> list[str]:
+    back = view.note.reinstated
+    if back is None or not view.reinstated_over_person:
+        return []
+    return [words.WARNING_REINSTATED.format(revoked=date(back.revoked_by_person_at), reinstated=date(back.at))]
+
+
+def _proposed(view: NoteView, tags: Sequence[str]) -> list[str]:
+    """One line: the newest proposal; the queue and `show` have the others."""
+    return [
+        words.WARNING_PROPOSED.format(
+            act=escape_line(p.act, tags), date=date(p.at), reason=escape_line(p.reason, tags) or words.NO_REASON
+        )
+        for p in view.proposals[-1:]
+    ]
+
+
+def _conflicts(view: NoteView) -> list[str]:
+    return [words.WARNING_CONFLICT.format(id=i) for i in view.conflicts]
+
+
+def _fallen(view: NoteView) -> list[str]:
+    return [words.WARNING_FALLEN.format(id=s.id, what=s.what, date=date(s.at)) for s in view.fallen_sources]
+
+
+def _untrusted(view: NoteView) -> list[str]:
+    if not view.untrusted:
+        return []
+    own = view.note.source.type in UNTRUSTED_SOURCES
+    return [words.NOTE_UNTRUSTED if own else words.NOTE_UNTRUSTED_SOURCES]
+
+
+def _superseded(view: NoteView) -> list[str]:
+    if not view.superseded_by:
+        return []
+    return [words.WARNING_SUPERSEDED.format(id=view.superseded_by, date=date(view.note.valid_until))]
+
+
+def _unchecked(view: NoteView, tags: Sequence[str]) -> list[str]:
+    unchecked = [target(g, tags) for g in view.ground if g.unknown]
+    if view.unchecked and not unchecked:
+        unchecked = [target(a, tags) for a in view.note.anchors]
+    return [words.WARNING_UNCHECKED.format(anchors=", ".join(unchecked))] if unchecked else []
+
+
+def _absent(view: NoteView, tags: Sequence[str]) -> list[str]:
+    return [words.NOTE_ABSENT.format(path=target(g, tags)) for g in view.ground if g.signal == "absent"]
+
+
+def _aging(view: NoteView) -> list[str]:
+    return [words.NOTE_CONFIRMED.format(date=date(view.confirmed_at))] if view.process else []
+
+
+def _shelved(view: NoteView) -> list[str]:
+    lines = []
+    if view.note.currency == Currency.ABSORBED and view.absorbed_by:
+        lines.append(words.NOTE_ABSORBED.format(id=view.absorbed_by))
+    if view.note.shelf == Shelf.ARCHIVED:
+        lines.append(words.NOTE_ARCHIVED)
+    return lines

@@ -1,0 +1,44 @@
+"""A note that was asked for: header, framed content, and what is known about its ground (model.md, section 3)."""
+
+from collections.abc import Sequence
+
+from memd_daemon.frames import words
+from memd_daemon.frames.escape import escape_content, escape_line
+from memd_daemon.frames.lines import ground_lines, standing_lines
+from memd_daemon.limits import TIME_MS_PER_DAY
+from memd_daemon.model.view import NoteView
+
+
+def recalled(view: NoteView, now_ms: int, tags: Sequence[str]) -> str:
+    """The note as recall and `show` give it, without a line end. ``now_ms`` in Unix milliseconds, for its age.
+
+    ``tags`` are the names of all supported clients' tags.
+    """
+    if view.note.forgotten:
+        return f"[{view.id}] {words.FORGOTTEN}"
+    lines = [header(view, now_ms, tags)]
+    if view.revoked:
+        lines.append(f"  {words.tombstone(view, tags)}")
+    else:
+        lines.append(f"  {words.frame(view)}{escape_content(view.content, tags)}")
+    return "\n".join([*lines, *standing_lines(view, tags), *ground_lines(view, tags)])
+
+
+def header(view: NoteView, now_ms: int, tags: Sequence[str]) -> str:
+    """``[47] [HIGH] [GOTCHA] [agent] [scope=repo] [inferred]  [locking, resolver]  (23d ago) [STALE]``."""
+    note = view.note
+    parts = [
+        str(view.id),
+        escape_line(note.priority, tags).upper(),
+        escape_line(note.kind, tags).upper(),
+        escape_line(view.frame_class, tags),
+        f"scope={words.scope_label(view, tags)}",
+        words.source_label(view, tags),
+    ]
+    if view.derived_from:
+        parts.append(f"derived from {words.note_ids(view.derived_from)}")
+    line = " ".join(f"[{part}]" for part in parts)
+    if note.tags:
+        line += f"  [{', '.join(escape_line(tag, tags, stops=',') for tag in note.tags)}]"
+    age_days = max(0, now_ms - note.created_at) // TIME_MS_PER_DAY
+    return line + f"  ({age_days}d ago)" + (" [STALE]" if view.stale else "")

@@ -1,0 +1,76 @@
+"""One note in full, for `memd show` and the tool of the same name: as recall gives it, then all that is known of it.
+
+A revoked note stays behind its tombstone here too; every reason stands below it, whole.
+"""
+
+from collections.abc import Sequence
+
+from memd_daemon.frames import words
+from memd_daemon.frames.escape import escape_content, escape_line
+from memd_daemon.frames.recall import recalled
+from memd_daemon.frames.words import date
+from memd_daemon.model.ids import uid_text
+from memd_daemon.model.note import Note
+from memd_daemon.model.view import EvidenceView, FullView, GroundStatus, NoteView, ReasonView
+
+
+def shown(full: FullView, now_ms: int, tags: Sequence[str]) -> str:
+    """The long form, without a line end. ``now_ms`` in Unix milliseconds."""
+    view = full.view
+    lines = [recalled(view, now_ms, tags), f"  uid: {uid_text(view.note.uid)}", _recorded(view.note, tags)]
+    lines.append(f"  state: {', '.join(_state(view.note))}")
+    lines += [_anchor(g, tags) for g in view.ground]
+    lines += [_evidence(e, tags) for e in full.evidence]
+    lines += [_reason(r, tags) for r in full.reasons]
+    lines += _links(full)
+    return "\n".join(lines)
+
+
+def _recorded(note: Note, tags: Sequence[str]) -> str:
+    facts = [f"  recorded: {date(note.created_at)} by {escape_line(note.actor, tags)}"]
+    facts += [f"through {escape_line(note.surface, tags)}"] if note.surface else []
+    facts += [f"in {escape_line(note.harness, tags)}"] if note.harness else []
+    facts += [f"session {escape_line(note.session, tags)}"] if note.session else []
+    facts += [f"turn {note.turn}"] if note.turn else []
+    return ", ".join(facts)
+
+
+def _state(note: Note) -> list[str]:
+    """The axes of the fold as they stand, then what has happened to the wording."""
+    state = [note.belief, note.currency, note.shelf, *([note.task] if note.task else [])]
+    state.append(f"revision {note.revision}, class {note.provenance}")
+    if note.last_confirmed_at:
+        state.append(f"last confirmed {date(note.last_confirmed_at)}")
+    if note.valid_until:
+        state.append(f"valid until {date(note.valid_until)}")
+    return state
+
+
+def _anchor(g: GroundStatus, tags: Sequence[str]) -> str:
+    state = "not looked at" if g.unknown else escape_line(g.signal, tags) or words.STATUS_MATCHES
+    detail = f" ({escape_line(g.detail, tags)})" if g.detail else ""
+    return f"  anchor: {words.target(g, tags)}{' (proxy)' if g.proxy else ''}: {state}{detail}"
+
+
+def _evidence(e: EvidenceView, tags: Sequence[str]) -> str:
+    return f"  evidence: turn {e.turn} ({escape_line(e.attestation, tags)}): {escape_content(e.excerpt, tags)}"
+
+
+def _reason(r: ReasonView, tags: Sequence[str]) -> str:
+    who = f"{escape_line(r.actor, tags)}{', signed' if r.signed else ''}"
+    by = f" by [{r.by}]" if r.by else ""
+    return (
+        f"  {escape_line(r.what, tags)} {date(r.at)}{by} ({who}): {escape_content(r.reason or words.NO_REASON, tags)}"
+    )
+
+
+def _links(full: FullView) -> list[str]:
+    view: NoteView = full.view
+    links = (
+        ("derived from", view.derived_from),
+        ("informed by", full.informed_by),
+        ("corrects", view.corrects),
+        ("corrected by", (view.replaced_by,) if view.replaced_by else ()),
+        ("corroborated by", full.corroborated_by),
+    )
+    return [f"  {name}: {words.note_ids(ids)}" for name, ids in links if ids]
