@@ -91,7 +91,9 @@ GIT_FILE_MAX_BYTES: Final = 1024 * 1024  # of HEAD, config and their like
 # redaction (evidence.md, "Turns"; redact/judge.py says how the values are judged)
 REDACT_WORD_MIN_CHARS: Final = 16  # no kind in the table is shorter, and few words of prose are as long
 REDACT_NAME_MAX_CHARS: Final = 40  # looked at before a keyword: `my_service_production_api_` and some room
-REDACT_PASSWORD_MIN_CHARS: Final = 6  # a shorter one protects nothing, and shorter values behind the word are mostly types
+REDACT_PASSWORD_MIN_CHARS: Final = (
+    6  # a shorter one protects nothing, and shorter values behind the word are mostly types
+)
 REDACT_PASSPHRASE_MIN_CHARS: Final = 20  # letters alone, in quotes: longer than a name without a separator is
 REDACT_KEY_MIN_CHARS: Final = 16  # 64 bits in hex, the shortest a service gives out
 REDACT_QUOTED_KEY_MIN_CHARS: Final = 12  # in quotes it is a literal, so less is needed to tell it from code
@@ -99,6 +101,7 @@ REDACT_KEY_DISTINCT: Final = 8  # different characters in a key of letters and d
 REDACT_CHANGES_MIN: Final = 3  # changes of character class: `oauth2_v2` has two
 REDACT_CHANGES_SHARE: Final = 0.2  # of the length: names stay below, random strings above (by measure, redact/judge.py)
 REDACT_PLACEHOLDER_DISTINCT: Final = 3  # `xxxxxxxx`, `abababab`: nobody's key
+REDACT_ARMOUR_MIN_CHARS: Final = 8  # between BEGIN and END: less is `...`, or a word of a sentence about the two lines
 REDACT_VALUE_LOOKED_AT_CHARS: Final = 1024  # of one value; what goes on behind them goes with it
 
 # --- index, as in model-choice.md
@@ -117,3 +120,10 @@ FUSION_LEXICAL_WEIGHT: Final = 0.5  # 0.5 to 0.7 are level on the evaluation set
 
 # proof of a person
 PLAN_LIFE_MS: Final = 10 * 60 * 1000  # time to read a plan and type a passphrase
+
+# the socket and its workers
+WORKER_THREADS: Final = 8  # a write that waits for the disk shares it with the others (group commit)
+SOCKET_LINGER_MS: Final = 500  # for answers in flight at a stop
+HANDSHAKE_MAX_MS: Final = 5_000  # a peer that connects and says nothing is dropped
+SOCKET_PATH_MAX_BYTES: Final = 100  # sun_path holds 103 on macOS, 107 on Linux, and libzmq adds none
+SHORT_NAME_CHARS: Final = 16  # of a digest, where a name has to be short
