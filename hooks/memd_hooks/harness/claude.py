@@ -95,6 +95,8 @@ TAGS: tuple[str, ...] = (
     "tools-used-before-summary",
 )
 
+SAMPLE_SESSION = "memd-probe"  # the session that `sample` speaks of
+
 EDIT_TOOLS = ("Edit", "Write", "NotebookEdit")
 
 
@@ -329,6 +331,34 @@ def _without_halves(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+def sample(moment: Moment, cwd: str) -> bytes:
+    """What the client would send at ``moment``, of a session that never was: to fire a hook with."""
+    particular: Mapping[Moment, _Fields] = {
+        Moment.SESSION_START: {"source": "startup"},
+        Moment.POST_COMPACTION: {"source": "compact"},
+        Moment.PROMPT_SUBMIT: {"prompt": "memd looks whether its hook arrives", "prompt_id": SAMPLE_SESSION},
+        Moment.READ: {
+            "tool_name": "Read",
+            "tool_input": {"file_path": f"{cwd}/memd-probe"},
+            "tool_use_id": "toolu_memd",
+        },
+        Moment.PRE_EDIT: {
+            "tool_name": "Edit",
+            "tool_input": {"file_path": f"{cwd}/memd-probe"},
+            "tool_use_id": "toolu_memd",
+        },
+        Moment.SUBAGENT_START: {"agent_id": "memd", "agent_type": "general-purpose"},
+        Moment.SESSION_END: {"reason": "other"},
+    }
+    common = {
+        "session_id": SAMPLE_SESSION,
+        "transcript_path": f"{cwd}/{SAMPLE_SESSION}.jsonl",
+        "cwd": cwd,
+        "hook_event_name": _CLIENT_EVENTS.get(moment, _SILENT_EVENTS.get(moment, "")),
+    }
+    return json.dumps(common | particular.get(moment, {})).encode()
+
+
 # --- what goes out
 
 _CLIENT_EVENTS: Mapping[Moment, str] = {
@@ -339,6 +369,9 @@ _CLIENT_EVENTS: Mapping[Moment, str] = {
     Moment.PRE_EDIT: "PreToolUse",
     Moment.SUBAGENT_START: "SubagentStart",
 }
+# Events at which nothing is ever said.
+_SILENT_EVENTS: Mapping[Moment, str] = {Moment.STOP: "Stop", Moment.SESSION_END: "SessionEnd"}
+_OUTPUT_KEYS = frozenset(("hookEventName", "additionalContext", "permissionDecision", "permissionDecisionReason"))
 
 
 def cost_units(text: str) -> int:
@@ -359,6 +392,19 @@ def render(event: HookEvent, answer: HookAnswer) -> bytes:
     if answer.context:
         return _output(client_event, answer.context, additionalContext=answer.context)
     return b""
+
+
+def is_answer(moment: Moment, stdout: bytes) -> bool:
+    """Whether these bytes are what a hook may print at ``moment``: nothing, or exactly the keys that ``render`` writes."""
+    if not stdout:
+        return True
+    try:
+        output = msgspec.json.decode(stdout, type=dict[str, dict[str, str]])
+    except msgspec.DecodeError:
+        return False
+    specific = output.get("hookSpecificOutput", {})
+    is_known = set(output) == {"hookSpecificOutput"} and set(specific) <= _OUTPUT_KEYS
+    return is_known and specific.get("hookEventName") == _CLIENT_EVENTS.get(moment)
 
 
 def _output(client_event: str, text: str, **keys: str) -> bytes:

@@ -1,0 +1,364 @@
+"""Add memd's hooks to a client's settings and to a repository's git hooks, and take them out again, exactly.
+
+``plan`` looks and decides, ``apply`` does it; ``plan_removal`` is the way back. Nothing is written by a plan, so that a dry run is
+``print(plan)``. What cannot be done is a Refusal with its reason and its fix, and holds nothing else up.
+
+- Put in: as text, at the end of what is there (settings.py, install_git.py); every other byte, the mode, the owner and a symbolic
+  link stay. What is there already, also where a person moved it to, is left alone: twice is once.
+- Taken out: the bytes from before where nobody else wrote to the file since, else exactly what is memd's; a file or folder
+  that memd made goes when it is empty again. ``registry`` remembers what that takes.
+- A file that somebody else writes to meanwhile is read again; a plan is made anew under the lock that installs hold against
+  each other, so it may be as old as a person needs to say yes.
+"""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from memd_hooks import install_git, jsonc, registry, settings
+from memd_hooks.events import Moment
+from memd_hooks.files import missing_folders, remove_folders, replace_file, sync_folder
+from memd_hooks.harness import claude, git
+from memd_hooks.launcher import HOOK, ensure_launchers, hook_command
+from memd_hooks.registry import SettingsRecord, digest
+from memd_hooks.settings import Group
+from memd_hooks.steps import Changed, Refusal, Step, write_refusal
+
+Level = Literal["user", "project"]
+HARNESSES = (claude.NAME, git.NAME)
+_TRIES = 3  # a client writes its settings now and then, not all the time
+
+
+class Busy(Exception):
+    """{} changed each time it was about to be written; close the program that writes it and say it again."""
+
+    def __str__(self) -> str:
+        return (self.__doc__ or "").format(*self.args)
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for. ``home`` is memd's (absolute), ``cwd`` decides the project and the repository."""
+
+    harnesses: tuple[str, ...]
+    level: Level
+    home: Path
+    cwd: Path
+    environ: Mapping[str, str]
+    is_removal: bool = False
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What an install or removal would do; ``str()`` of it is for a person's eyes."""
+
+    request: Request
+    steps: tuple[Step, ...]
+    refusals: tuple[Refusal, ...]
+
+    def __str__(self) -> str:
+        lines = [line for step in self.steps for line in step.lines] or ["nothing to change"]
+        return "\n".join([*lines, *(str(refusal) for refusal in self.refusals)])
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """What was done, what was not and why, and whether a launcher was written."""
+
+    steps: tuple[Step, ...]
+    refusals: tuple[Refusal, ...]
+    launchers_changed: bool
+
+
+def found(cwd: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The harnesses that are there: Claude Code by its folder or its command, git when ``cwd`` is in a repository."""
+    folders = environ.get("PATH", "").split(os.pathsep)
+    has_claude = claude.user_settings(environ).parent.is_dir() or any(
+        os.access(Path(f, "claude"), os.X_OK) for f in folders if f
+    )
+    has_git = install_git.hooks_folder(cwd, environ) is not None
+    return tuple(name for name, there in ((claude.NAME, has_claude), (git.NAME, has_git)) if there)
+
+
+def plan(harnesses: Sequence[str], level: Level, home: Path, cwd: Path, environ: Mapping[str, str]) -> Plan:
+    """What an install would do. Raises UnspeakableHome, RegistryDamaged, OSError (a file that cannot even be read)."""
+    return _plan(Request(harnesses=tuple(harnesses), level=level, home=home, cwd=cwd, environ=environ))
+
+
+def plan_removal(harnesses: Sequence[str], home: Path, cwd: Path, environ: Mapping[str, str]) -> Plan:
+    """What taking everything of ``harnesses`` out would do: all that the registry knows, at both levels, and what stands in the
+    user's settings without its knowing. Raises as ``plan``."""
+    return _plan(
+        Request(harnesses=tuple(harnesses), level="user", home=home, cwd=cwd, environ=environ, is_removal=True)
+    )
+
+
+def apply(plan: Plan) -> Done:
+    """Does what ``plan`` was asked for, as things stand now. Raises Busy, UnspeakableHome, RegistryDamaged, OSError (the home)."""
+    request = plan.request
+    done: list[Step] = []
+    refusals: list[Refusal] = []
+    with _lock(request.home):
+        launchers_changed = not request.is_removal and ensure_launchers(request.home, request.environ)
+        for planner in _planners(request):
+            outcome = _carried_out(planner, request.home)
+            if isinstance(outcome, Refusal):
+                refusals.append(outcome)
+            elif outcome is not None:
+                done.append(outcome)
+        if request.is_removal and registry.load(request.home) == registry.Registry():
+            launchers_changed = _remove_launcher(request.home)
+    return Done(steps=tuple(done), refusals=tuple(refusals), launchers_changed=launchers_changed)
+
+
+def uninstall(harnesses: Sequence[str], home: Path, cwd: Path, environ: Mapping[str, str]) -> Done:
+    """``plan_removal`` and ``apply`` in one."""
+    return apply(plan_removal(harnesses, home, cwd, environ))
+
+
+def claude_groups(home: Path) -> tuple[Group, ...]:
+    """The groups that stand in Claude Code's settings for ``home``."""
+    return tuple(
+        Group(r.client_event, r.matcher, hook_command(home, r.moment, claude.NAME), r.timeout_s)
+        for r in claude.REGISTRATIONS
+    )
+
+
+# --- planning
+
+Planner = Callable[[], Step | Refusal | None]
+
+
+def _plan(request: Request) -> Plan:
+    outcomes = [planner() for planner in _planners(request)]
+    return Plan(
+        request=request,
+        steps=tuple(o for o in outcomes if isinstance(o, Step)),
+        refusals=tuple(o for o in outcomes if isinstance(o, Refusal)),
+    )
+
+
+def _planners(request: Request) -> list[Planner]:
+    known = registry.load(request.home)
+    planners: list[Planner] = []
+    if claude.NAME in request.harnesses:
+        planners += [_settings_planner(request, level, path) for level, path in _settings_files(request, known)]
+    if git.NAME in request.harnesses:
+        planners += _git_planners(request, known)
+    return planners
+
+
+def _settings_files(request: Request, known: registry.Registry) -> list[tuple[str, Path]]:
+    user = ("user", claude.user_settings(request.environ))
+    if request.is_removal:
+        recorded = [(r.level, Path(r.path)) for r in known.settings if r.harness == claude.NAME]
+        return recorded if user in recorded else [*recorded, user]
+    if request.level == "user":
+        return [user]
+    return [("project", claude.project_settings(install_git.top(request.cwd, request.environ) or request.cwd))]
+
+
+def _git_planners(request: Request, known: registry.Registry) -> list[Planner]:
+    home, cwd, environ = request.home, request.cwd, request.environ
+    if not request.is_removal:
+        return [lambda: install_git.addition(home, cwd, environ)]
+    paths = [Path(r.path) for r in known.git]
+    here = install_git.hooks_folder(cwd, environ)
+    if here is not None and here / install_git.HOOK_NAME not in paths:
+        paths.append(here / install_git.HOOK_NAME)
+    return [lambda path=path: install_git.removal(home, path) for path in paths]  # type: ignore[misc]
+
+
+def _settings_planner(request: Request, level: str, path: Path) -> Planner:
+    def plan_it() -> Step | Refusal | None:
+        before = _content(path)
+        try:
+            if request.is_removal:
+                return _settings_removal(request.home, path, before)
+            return _settings_addition(request, level, path, before)
+        except (jsonc.Malformed, settings.WrongShape, UnicodeDecodeError) as error:
+            place = error if not isinstance(error, UnicodeDecodeError) else _place_of_bytes(before or b"", error)
+            why = f"is not valid settings: {place}. Nothing was written; correct it and run this again"
+            return Refusal(claude.NAME, path, why)
+
+    return plan_it
+
+
+def _settings_addition(request: Request, level: str, path: Path, before: bytes | None) -> Step | Refusal | None:
+    home = request.home
+    wanted, record = claude_groups(home), _settings_record(home, path)
+    if before is not None and not _lacks(before, wanted, record, home):
+        return None
+    if refusal := _unwelcome(level, path, request.environ) or write_refusal(claude.NAME, path):
+        return refusal
+    base = None if before is None else _without_ours(before, record, home, path)
+    text, made = settings.merged((base or b"").decode(), wanted)
+    after = text.encode()
+    record = SettingsRecord(
+        harness=claude.NAME,
+        level=level,
+        path=str(path),
+        groups=wanted,
+        made=made,
+        folders=record.folders if record else tuple(str(f) for f in missing_folders(path)),
+        existed=base is not None,
+        after=digest(after),
+    )
+    lines = [f"{path}: {'add to' if before is not None else 'create with'} `hooks`:"]
+    lines += [f"  {group.event}{f' ({group.matcher})' if group.matcher else ''}: {group.command}" for group in wanted]
+    return _SettingsStep(
+        harness=claude.NAME, path=path, lines=tuple(lines), before=before, after=after, base=base, record=record
+    )
+
+
+def _settings_removal(home: Path, path: Path, before: bytes | None) -> Step | Refusal | None:
+    record = _settings_record(home, path)
+    after = None if before is None else _without_ours(before, record, home, path)
+    if record is None and after == before:
+        return None
+    if before != after and (refusal := write_refusal(claude.NAME, path)):
+        return refusal
+    line = f"{path}: {'remove it, memd made it' if after is None else 'take the hooks of memd out'}"
+    return _SettingsStep(
+        harness=claude.NAME, path=path, lines=(line,), before=before, after=after, base=None, record=None, old=record
+    )
+
+
+def _lacks(content: bytes, wanted: Sequence[Group], record: SettingsRecord | None, home: Path) -> bool:
+    """Whether one of ``wanted`` is missing, or one that stands as an earlier memd wrote it is now to be another."""
+    standing = settings.standing(content.decode(), _commands(home))
+    present = {(group.event, group.command) for group in standing}
+    outdated = [g for g in standing if record and g in record.groups and g not in wanted]
+    return bool(outdated) or any((group.event, group.command) not in present for group in wanted)
+
+
+def _without_ours(content: bytes, record: SettingsRecord | None, home: Path, path: Path) -> bytes | None:
+    """What the file holds without memd; None when that is no file at all."""
+    if record and digest(content) == record.after:
+        original = registry.backup_of(home, path) if record.existed else None
+        if original is not None or not record.existed:
+            return original
+    made = record.made if record else (("hooks",), *(("hooks", r.client_event) for r in claude.REGISTRATIONS))
+    text = settings.stripped(content.decode(), _commands(home), made)
+    if record and not record.existed and text.strip() == "{}":
+        return None
+    return text.encode()
+
+
+def _settings_record(home: Path, path: Path) -> SettingsRecord | None:
+    record = registry.load(home).of(path)
+    return record if isinstance(record, SettingsRecord) else None
+
+
+def _commands(home: Path) -> frozenset[str]:
+    return frozenset(hook_command(home, moment, claude.NAME) for moment in Moment)
+
+
+def _unwelcome(level: str, path: Path, environ: Mapping[str, str]) -> Refusal | None:
+    if level != "project" or not install_git.would_show(path, environ):
+        return None
+    why = "would show up in `git status`: add .claude/settings.local.json to your .gitignore first, or install at user level"
+    return Refusal(claude.NAME, path, why)
+
+
+def _place_of_bytes(content: bytes, error: UnicodeDecodeError) -> jsonc.Malformed:
+    return jsonc.Malformed(content.decode(errors="replace"), len(content[: error.start].decode()), "not UTF-8")
+
+
+# --- doing
+
+
+class _SettingsStep(Step, frozen=True, kw_only=True):
+    """A settings file's new content. ``base``: what it held without memd; ``old``: the record that a removal takes away."""
+
+    before: bytes | None
+    after: bytes | None
+    base: bytes | None
+    record: SettingsRecord | None
+    old: SettingsRecord | None = None
+
+    def run(self, home: Path) -> None:
+        if _content(self.path) != self.before:
+            raise Changed
+        if self.record is None:
+            self._take_out(home)
+        else:
+            self._put_in(home, self.record)
+
+    def _put_in(self, home: Path, record: SettingsRecord) -> None:
+        known = registry.load(home)
+        backup = registry.backup_of(home, self.path)
+        registry.keep_backup(home, self.path, self.base)
+        registry.save(home, known.with_record(record))
+        try:
+            for folder in missing_folders(self.path):
+                folder.mkdir(mode=0o700)
+            self._write()
+        except BaseException:
+            registry.save(home, known)
+            registry.keep_backup(home, self.path, backup)
+            raise
+
+    def _take_out(self, home: Path) -> None:
+        self._write()
+        registry.save(home, registry.load(home).without(self.path))
+        registry.keep_backup(home, self.path, None)
+
+    def _write(self) -> None:
+        if _content(self.path) != self.before:
+            raise Changed
+        if self.after is not None:
+            if self.after != self.before:
+                replace_file(self.path, self.after)
+        elif self.before is not None:
+            self.path.unlink()
+            sync_folder(self.path.parent)
+            remove_folders(tuple(Path(f) for f in (self.old.folders if self.old else ())))
+
+
+def _carried_out(planner: Planner, home: Path) -> Step | Refusal | None:
+    outcome = planner()
+    for _ in range(_TRIES):
+        if not isinstance(outcome, Step):
+            return outcome
+        try:
+            outcome.run(home)
+        except Changed:
+            outcome = planner()
+        except OSError as error:
+            return Refusal(
+                outcome.harness, outcome.path, f"could not be written ({error.strerror or error}); nothing was changed"
+            )
+        else:
+            return outcome
+    raise Busy("The file" if outcome is None else outcome.path)
+
+
+@contextmanager
+def _lock(home: Path) -> Iterator[None]:
+    """One install at a time for a home."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _remove_launcher(home: Path) -> bool:
+    """The hooks' launcher goes with the last hook: a client that still holds the line in its head then runs nothing."""
+    try:
+        (home / HOOK).unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None

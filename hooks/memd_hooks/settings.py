@@ -1,0 +1,122 @@
+"""memd's groups in a client's settings text: put in, found again, taken out.
+
+The shape is Claude Code's, ``{"hooks": {EVENT: [{"matcher": …, "hooks": [{"type": "command", "command": …, "timeout": …}]}]}}``.
+A hook is memd's when its command is one of memd's lines for this home, wherever a person has moved it to.
+"""
+
+import copy
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from memd_hooks import jsonc
+
+Path = tuple[str, ...]
+
+
+class Group(msgspec.Struct, frozen=True):
+    """One group as memd writes it: the client's event, the matcher (None: left out), the command, its timeout in seconds."""
+
+    event: str
+    matcher: str | None
+    command: str
+    timeout_s: int
+
+    def data(self) -> dict[str, Any]:
+        """The group as it stands in the settings. An empty matcher would make Copilot reject a whole file."""
+        hook = {"type": "command", "command": self.command, "timeout": self.timeout_s}
+        return {"hooks": [hook]} if self.matcher is None else {"matcher": self.matcher, "hooks": [hook]}
+
+
+class WrongShape(ValueError):
+    """The settings are JSON, but not settings: ``what`` stands at ``line``, ``column``."""
+
+    def __init__(self, text: str, at: int, what: str) -> None:
+        place = jsonc.Malformed(text, at, what)
+        self.line, self.column, self.what = place.line, place.column, what
+        super().__init__(str(place))
+
+
+def merged(text: str, groups: Sequence[Group]) -> tuple[str, tuple[Path, ...]]:
+    """``text`` with ``groups`` put in, and the paths of what had to be made to hold them. An empty text counts as ``{}``.
+
+    Raises Malformed, WrongShape.
+    """
+    made: list[Path] = []
+    if not text.strip("\ufeff \t\r\n"):
+        text, made = text + "{}\n", [()]
+    check(text)
+    wanted = copy.deepcopy(jsonc.parse(text).data)
+    for group in groups:
+        for path, empty in ((("hooks",), {}), (("hooks", group.event), [])):
+            if jsonc.find(jsonc.parse(text), path) is None:
+                text = jsonc.add(text, path[:-1], empty, key=path[-1])
+                made.append(path)
+        text = jsonc.add(text, ("hooks", group.event), group.data())
+        wanted.setdefault("hooks", {}).setdefault(group.event, []).append(group.data())
+    if jsonc.parse(text).data != wanted:
+        raise AssertionError("the text that was put together does not mean what it should")
+    return text, tuple(made)
+
+
+def stripped(text: str, commands: Collection[str], made: Iterable[Path]) -> str:
+    """``text`` without every hook whose command is one of ``commands``, its group when nothing else is in it, and those of the
+    ``made`` objects and arrays that are then empty. Raises Malformed, WrongShape."""
+    check(text)
+    while (path := _first(jsonc.parse(text).data, commands)) is not None:
+        text = jsonc.remove(text, path)
+    for path in sorted(made, key=len, reverse=True):
+        value = jsonc.find(jsonc.parse(text), path) if path else None
+        if value is not None and not value.data:
+            text = jsonc.remove(text, path)
+    return text
+
+
+def standing(text: str, commands: Collection[str]) -> list[Group]:
+    """memd's hooks in ``text``, as groups; a timeout that was taken away counts as 0. Raises Malformed, WrongShape."""
+    check(text)
+    return [
+        Group(event, group.get("matcher"), hook["command"], hook.get("timeout", 0))
+        for event, groups in jsonc.parse(text).data.get("hooks", {}).items()
+        for group in groups
+        for hook in _hooks(group)
+        if _is_ours(hook, commands)
+    ]
+
+
+def check(text: str) -> None:
+    """Raises Malformed or WrongShape unless ``text`` can hold hooks."""
+    root = jsonc.parse(text)
+    if not isinstance(root.data, dict):
+        raise WrongShape(text, root.start, "settings are one object in braces")
+    hooks = jsonc.find(root, ("hooks",))
+    if hooks is None:
+        return
+    if not isinstance(hooks.data, dict):
+        raise WrongShape(text, hooks.start, "`hooks` is an object of events")
+    for child in hooks.children:
+        if not isinstance(child.value.data, list):
+            raise WrongShape(text, child.value.start, f"`{child.key}` is a list of groups")
+
+
+def _first(data: dict[str, Any], commands: Collection[str]) -> tuple[str | int, ...] | None:
+    """The path of memd's first hook, or of its whole group when the group holds nothing else."""
+    for event, groups in data.get("hooks", {}).items():
+        for i, group in enumerate(groups):
+            hooks = _hooks(group)
+            ours = [j for j, hook in enumerate(hooks) if _is_ours(hook, commands)]
+            if ours:
+                whole = ("hooks", event, i)
+                return whole if len(hooks) == 1 else (*whole, "hooks", ours[0])
+    return None
+
+
+def _hooks(group: Any) -> list[Any]:
+    hooks = group.get("hooks") if isinstance(group, dict) else None
+    return hooks if isinstance(hooks, list) else []
+
+
+def _is_ours(hook: Any, commands: Collection[str]) -> bool:
+    command = hook.get("command") if isinstance(hook, dict) else None
+    return isinstance(command, str) and command in commands
