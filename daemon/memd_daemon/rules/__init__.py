@@ -1,0 +1,83 @@
+"""What is told now, and why not the rest: pure rules over candidates (delivery.md).
+
+`decide` first sifts each candidate by itself (`sift.RULES`, in that order), then lets a gotcha hold its edit back (`hold`), then
+packs what is left into the budget and the client's cap (`pack`), in the bundle's order (`order`). Every candidate is in the
+answer once: chosen, or left out by the name of one rule. `WHY` has the sentence behind each name.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from memd_daemon.frames.hold import HELD
+from memd_daemon.model.delivery import LeftOut
+from memd_daemon.rules.hold import holds
+from memd_daemon.rules.pack import SAYS, pack
+from memd_daemon.rules.sift import RULES, Rule, sift
+from memd_daemon.rules.situation import (
+    Candidate,
+    Chosen,
+    Decision,
+    GateEvidence,
+    Situation,
+    budget_tokens,
+)
+
+__all__ = [
+    "RULES",
+    "WHY",
+    "Candidate",
+    "Chosen",
+    "Decision",
+    "GateEvidence",
+    "Rule",
+    "Situation",
+    "budget_tokens",
+    "decide",
+    "sift",
+]
+
+ONCE: Final = "once"
+AFTER_THE_HOLD: Final = "after-the-hold"
+
+WHY: Final[dict[str, str]] = {
+    **{rule.name: rule.says for rule in RULES},
+    ONCE: "it qualified twice and arrives once",
+    AFTER_THE_HOLD: "the edit is held for a more important note; this one comes with the edit's result",
+    **SAYS,
+}
+"""The name of every rule that can leave a note out, and what it says."""
+
+
+def decide(now: Situation, candidates: Iterable[Candidate]) -> Decision:
+    """What goes out at this moment. Depends on the set of candidates and on ``now`` alone, not on the candidates' order."""
+    left: list[LeftOut] = []
+    pool: dict[bytes, Candidate] = {}
+    for one in candidates:
+        rule = sift(now, one) or (ONCE if one.view.note.uid in pool else "")
+        if rule:
+            left.append(_left_out(one, rule))
+        else:
+            pool[one.view.note.uid] = one
+    return _held(now, list(pool.values()), left) or _packed(now, list(pool.values()), left)
+
+
+def _left_out(one: Candidate, rule: str) -> LeftOut:
+    return LeftOut(uid=one.view.note.uid, id=one.view.id, rule=rule)
+
+
+def _packed(now: Situation, pool: Sequence[Candidate], left: Sequence[LeftOut], suffix: str = "") -> Decision:
+    text, tokens, packed = pack(now, pool, suffix)
+    fell = [_left_out(one, packed.left[one.view.id]) for one in pool if one.view.id in packed.left]
+    return Decision(text=text, tokens=tokens, chosen=packed.chosen(), left_out=(*left, *fell))
+
+
+def _held(now: Situation, pool: Sequence[Candidate], left: Sequence[LeftOut]) -> Decision | None:
+    """The answer that holds the edit back, with every note that is worth it and fits; None where there is none."""
+    worth = {one.view.note.uid: one for one in pool if holds(now, one)}
+    rest = [_left_out(one, AFTER_THE_HOLD) for one in pool if one.view.note.uid not in worth]
+    decision = _packed(now, list(worth.values()), [*left, *rest], HELD)
+    if not decision.chosen:
+        return None
+    return msgspec.structs.replace(decision, hold=decision.chosen[0].candidate)

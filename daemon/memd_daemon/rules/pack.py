@@ -1,0 +1,249 @@
+"""The rules that judge notes together: what goes into one block of a budget and a cap (delivery.md, "Budget").
+
+- Notes are taken in the bundle's order, each in its barest rendering; one that does not fit is dropped whole, and a smaller one
+  after it may still go in. What room is left goes to the lines below the notes, in the same order: so lines never decide that
+  a note is dropped.
+- A correction is taken right before what it corrects; where it does not fit, what it corrects does not go either.
+- Revoked directives take a bounded share of a block.
+- Whatever did not fit is counted in the block's last line, rules first; the line's own cost is part of the block's.
+
+Costs are added up note by note, one token more for each line end: the sum is never below the cost of the whole, since a text's
+tokens are the sum of its parts' and a part's bytes are rounded up. The finished block is measured once more as it is sent.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from memd_daemon.frames import envelope
+from memd_daemon.frames.digest import rendering_digest
+from memd_daemon.frames.push import renderings
+from memd_daemon.limits import REVOKED_DIRECTIVES_MAX_TOKENS
+from memd_daemon.model.view import Weight
+from memd_daemon.model.words import Kind
+from memd_daemon.rules.order import is_revoked_directive, place
+from memd_daemon.rules.situation import Candidate, Chosen, Situation
+
+BUDGET: Final = "budget"
+HARNESS_CAP: Final = "harness-cap"
+TOMBSTONE_SHARE: Final = "tombstone-share"
+CORRECTION_FIRST: Final = "correction-first"
+
+SAYS: Final[dict[str, str]] = {
+    TOMBSTONE_SHARE: "revoked directives have used up their share of the block",
+    CORRECTION_FIRST: "the note that corrects it did not fit, so it may not stand alone",
+    BUDGET: "it did not fit into the budget",
+    HARNESS_CAP: "it did not fit into what the client takes in one answer",
+}
+"""The names these rules leave a note out by, in the order they are tried."""
+
+_BYTES_PER_TOKEN: Final = 4  # the floor that every cost keeps to
+_LINE_END: Final = "\n"
+
+
+class Packed:
+    """One block while it is being filled: which notes, in which rendering, and what they cost so far."""
+
+    def __init__(self, now: Situation, last_line: str, suffix: str) -> None:
+        self._now = now
+        self._suffix = suffix
+        self._taken: dict[int, _Note] = {}
+        self._weight = Weight.HUMAN
+        self._tombstone_tokens = 0
+        self._tokens = now.cost(last_line + suffix) + 1
+        self._units = now.units(last_line + suffix) + now.units(_LINE_END)
+        self._openings: dict[tuple[Weight, int], tuple[int, int]] = {}
+        self.left: dict[int, str] = {}  # id -> rule
+
+    def take(self, note: "_Note", corrections: Iterable["_Note"]) -> None:
+        """Put ``note`` in, or say which rule leaves it out."""
+        rule = self._refusal(note, corrections)
+        if rule:
+            self.left[note.view.id] = rule
+            return
+        self._taken[note.view.id] = note
+        self._weight = min(self._weight, note.view.weight)
+        self._tokens += note.tokens(-1) + 1
+        self._units += note.units(-1)
+        if is_revoked_directive(note.candidate):
+            self._tombstone_tokens += note.tokens(-1) + 1
+
+    def _refusal(self, note: "_Note", corrections: Iterable["_Note"]) -> str:
+        if any(correction.view.id not in self._taken for correction in corrections):
+            return CORRECTION_FIRST
+        weight, count = min(self._weight, note.view.weight), len(self._taken) + 1
+        opening_tokens, opening_units = self._opening(weight, count)
+        room = self._now.budget_tokens - self._tokens - opening_tokens - 1
+        if note.least_tokens > room or note.tokens(-1) > room:
+            return BUDGET
+        if is_revoked_directive(note.candidate):
+            share = self._tombstone_tokens + note.tokens(-1) + 1
+            if share > REVOKED_DIRECTIVES_MAX_TOKENS:
+                return TOMBSTONE_SHARE
+        fits_cap = self._units + note.units(-1) + opening_units <= self._now.cap_units
+        return "" if fits_cap else HARNESS_CAP
+
+    def _opening(self, weight: Weight, count: int) -> tuple[int, int]:
+        key = (weight, count)
+        if key not in self._openings:
+            line = envelope.opening(weight, count)
+            self._openings[key] = self._now.cost(line), self._now.units(line)
+        return self._openings[key]
+
+    def fill(self) -> None:
+        """Give the room that is left to the notes' further lines, in the bundle's order, as full as they fit."""
+        opening_tokens, opening_units = self._opening(self._weight, len(self._taken))
+        for note in self.in_order():
+            for level in range(len(note.texts) - 1):
+                tokens = self._tokens + note.tokens(level) - note.tokens(-1)
+                units = self._units + note.units(level) - note.units(-1)
+                within = tokens + opening_tokens <= self._now.budget_tokens
+                if within and units + opening_units <= self._now.cap_units:
+                    note.level, self._tokens, self._units = level, tokens, units
+                    break
+
+    def in_order(self) -> list["_Note"]:
+        return sorted(self._taken.values(), key=lambda note: note.place)
+
+    def chosen(self) -> tuple[Chosen, ...]:
+        return tuple(note.chosen() for note in self.in_order())
+
+    def text(self, left_out_ids: Sequence[int]) -> str:
+        """The whole block as it is sent."""
+        notes = self.in_order()
+        texts = [note.texts[note.level] for note in notes]
+        return envelope.bundle([note.view for note in notes], texts, left_out_ids) + self._suffix
+
+    def shrink(self) -> bool:
+        """Take the block one step back: all notes to their barest, then the last one out. False where it is empty."""
+        full = [note for note in self._taken.values() if note.level != len(note.texts) - 1]
+        for note in full:
+            note.level = len(note.texts) - 1
+        if not full and self._taken:
+            last, _ = self._taken.popitem()
+            self.left[last] = BUDGET
+            return True
+        return bool(full)
+
+
+class _Note:
+    """A candidate with its renderings, each measured once and only if it is needed."""
+
+    def __init__(self, now: Situation, candidate: Candidate) -> None:
+        self._now = now
+        self._sizes: dict[int, tuple[int, int]] = {}
+        self._texts: tuple[str, ...] = ()
+        self._level = -1
+        self.candidate = candidate
+        self.view = candidate.view
+        self.place = place(candidate)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        self._texts = self._texts or renderings(self.view, self._now.tags)
+        return self._texts
+
+    @property
+    def level(self) -> int:
+        """Which rendering goes out: 0 is the fullest."""
+        return len(self.texts) - 1 if self._level < 0 else self._level
+
+    @level.setter
+    def level(self, level: int) -> None:
+        self._level = level
+
+    @property
+    def least_tokens(self) -> int:
+        """What the note costs at least, known without a rendering: most of a large store does not fit."""
+        return 0 if self.view.revoked else len(self.view.content) // _BYTES_PER_TOKEN
+
+    def tokens(self, level: int) -> int:
+        return self._size(level)[0]
+
+    def units(self, level: int) -> int:
+        """With the line end before it."""
+        return self._size(level)[1]
+
+    def _size(self, level: int) -> tuple[int, int]:
+        level %= len(self.texts)
+        if level not in self._sizes:
+            text = self.texts[level]
+            self._sizes[level] = self._now.cost(text), self._now.units(_LINE_END + text)
+        return self._sizes[level]
+
+    def chosen(self) -> Chosen:
+        digest = rendering_digest(self.view, self._now.tags, self._now.edited_here)
+        text = self.texts[self.level]
+        return Chosen(candidate=self.candidate, text=text, tokens=self.tokens(self.level), digest=digest)
+
+
+def pack(now: Situation, pool: Sequence[Candidate], suffix: str = "") -> tuple[str, int, Packed]:
+    """(the block, its tokens, what is in it and what is not). ``pool``: candidates that no other rule leaves out, each once.
+
+    ``suffix`` is a text of memd's own that follows the last line and counts with it. The block is "" where no note fits and no
+    rule is left out: then there is nothing to say.
+    """
+    notes = sorted((_Note(now, candidate) for candidate in pool), key=lambda note: note.place)
+    corrections = _corrections(notes)
+    turns = _turns(notes, corrections)
+    packed = _take_all(now, turns, corrections, envelope.closing(()), suffix)
+    if packed.left:
+        everything = _named(notes, {note.view.id for note in notes})
+        packed = _take_all(now, turns, corrections, envelope.closing(everything), suffix)
+    packed.fill()
+    text, tokens = _finished(now, notes, packed)
+    return text, tokens, packed
+
+
+def _take_all(
+    now: Situation, turns: Sequence[_Note], corrections: dict[int, list[_Note]], last_line: str, suffix: str
+) -> Packed:
+    packed = Packed(now, last_line, suffix)
+    for note in turns:
+        packed.take(note, corrections.get(note.view.id, ()))
+    return packed
+
+
+def _corrections(notes: Sequence[_Note]) -> dict[int, list[_Note]]:
+    """Revoked note's id -> the notes here that correct it and hold themselves."""
+    by_id = {note.view.id: note for note in notes}
+    links = [(note.view.id, note.view.replaced_by) for note in notes if note.view.revoked and note.view.replaced_by]
+    links += [(old, note.view.id) for note in notes for old in note.view.corrects]
+    found: dict[int, list[_Note]] = {}
+    for old, new in links:
+        if old in by_id and new in by_id and by_id[old].view.revoked and not by_id[new].view.revoked:
+            found.setdefault(old, []).append(by_id[new])
+    return found
+
+
+def _turns(notes: Sequence[_Note], corrections: dict[int, list[_Note]]) -> list[_Note]:
+    """The notes in the order in which they are tried: the bundle's, with each correction before what it corrects."""
+    tried: dict[int, _Note] = {}
+    for note in notes:
+        for turn in (*corrections.get(note.view.id, ()), note):
+            tried.setdefault(turn.view.id, turn)
+    return list(tried.values())
+
+
+def _named(notes: Sequence[_Note], left: Iterable[int]) -> list[int]:
+    """Ids of the notes left out as the last line gives them: rules that hold first, each part in the bundle's order."""
+    among = set(left)
+    out = [note for note in notes if note.view.id in among]
+    return [note.view.id for note in sorted(out, key=lambda note: not _is_rule(note))]
+
+
+def _is_rule(note: _Note) -> bool:
+    return note.view.note.kind == Kind.DIRECTIVE and not note.view.revoked
+
+
+def _finished(now: Situation, notes: Sequence[_Note], packed: Packed) -> tuple[str, int]:
+    """(block, tokens), measured as it is sent and taken back step by step should it be too large after all."""
+    while True:
+        rule_left = any(_is_rule(note) and note.view.id in packed.left for note in notes)
+        if not packed.in_order() and not rule_left:
+            return "", 0
+        text = packed.text(_named(notes, packed.left))
+        tokens = now.cost(text)
+        if tokens <= now.budget_tokens and now.units(text) <= now.cap_units:
+            return text, tokens
+        if not packed.shrink():
+            return "", 0

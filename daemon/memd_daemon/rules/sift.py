@@ -1,0 +1,138 @@
+"""The rules that judge one note by itself. `RULES` is a tuple, and the order IS the tuple: the first that leaves a note out
+names the reason that `memd deliveries` and `memd why` give.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from memd_daemon.frames.digest import rendering_digest, same_rendering
+from memd_daemon.limits import GATE_COSINE, GATE_IDF_SHARE, GATE_TERMS_MIN
+from memd_daemon.model.view import NoteView
+from memd_daemon.model.words import Currency, Kind, Priority, Provenance, Shelf, TaskState
+from memd_daemon.rules.situation import Candidate, Situation
+from memd_hooks.events import Moment
+
+ARRIVES: Final[dict[Moment, frozenset[Kind]]] = {
+    Moment.SESSION_START: frozenset({Kind.DIRECTIVE, Kind.TASK}),
+    Moment.POST_COMPACTION: frozenset({Kind.DIRECTIVE, Kind.TASK}),
+    Moment.PROMPT_SUBMIT: frozenset({Kind.FINDING}),
+    Moment.READ: frozenset({Kind.GOTCHA}),
+    Moment.PRE_EDIT: frozenset({Kind.GOTCHA}),
+    Moment.SUBAGENT_START: frozenset({Kind.DIRECTIVE, Kind.GOTCHA}),
+}
+"""Which kinds arrive at which moment; at every other moment none does, and a decision never."""
+
+_FILE_MOMENTS: Final = frozenset({Moment.READ, Moment.PRE_EDIT})
+
+
+class Rule(NamedTuple):
+    """``leaves_out`` says whether the note stays out; ``says`` is the sentence behind ``name``."""
+
+    name: str
+    says: str
+    leaves_out: Callable[[Situation, Candidate], bool]
+
+
+def _out_of_scope(now: Situation, one: Candidate) -> bool:
+    note = one.view.note
+    if note.scope == "global":
+        return False
+    if note.scope.startswith("session:"):
+        return note.scope != f"session:{now.session}"
+    return not now.repo or note.scope != now.repo or not _under(now, note.under)
+
+
+def _under(now: Situation, under: str) -> bool:
+    """Whether the work is under the path; a session that works above it may come to it, so its start counts as well."""
+    if not under:
+        return True
+    if now.trigger in _FILE_MOMENTS:
+        return any(_inside(path, under) for path in now.paths)
+    return _inside(now.directory, under) or _inside(under, now.directory)
+
+
+def _inside(path: str, folder: str) -> bool:
+    return not folder or path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _not_current(now: Situation, one: Candidate) -> bool:
+    return not one.view.revoked and one.view.note.currency != Currency.CURRENT
+
+
+def _archived(now: Situation, one: Candidate) -> bool:
+    return not one.view.revoked and one.view.note.shelf == Shelf.ARCHIVED
+
+
+def _other_moment(now: Situation, one: Candidate) -> bool:
+    return one.view.note.kind not in ARRIVES.get(now.trigger, ())
+
+
+def _task_can_wait(now: Situation, one: Candidate) -> bool:
+    return one.view.note.kind == Kind.TASK and one.view.note.priority != Priority.HIGH
+
+
+def _other_file(now: Situation, one: Candidate) -> bool:
+    return one.view.note.kind == Kind.GOTCHA and not one.view.matched_path
+
+
+def _gotcha_can_wait(now: Situation, one: Candidate) -> bool:
+    note = one.view.note
+    return now.trigger == Moment.SUBAGENT_START and note.kind == Kind.GOTCHA and note.priority != Priority.HIGH
+
+
+def _absent(now: Situation, one: Candidate) -> bool:
+    """The anchor that brought the note here, or every one of them, is absent on this branch."""
+    view: NoteView = one.view
+    matched = [g for g in view.ground if g.path == view.matched_path] or list(view.ground)
+    return bool(matched) and all(g.signal == "absent" for g in matched)
+
+
+def _standing(now: Situation, one: Candidate) -> bool:
+    seen = now.standing.get(one.view.note.uid)
+    return seen is not None and same_rendering(seen, rendering_digest(one.view, now.tags, now.edited_here))
+
+
+def passes_gate(one: Candidate) -> bool:
+    """Whether a prompt has reason enough for this note (delivery.md, "Silence is the default on the prompt")."""
+    gate = one.gate
+    if gate is None:
+        return False
+    words = gate.idf_share >= GATE_IDF_SHARE and (gate.terms >= GATE_TERMS_MIN or gate.identifiers > 0)
+    return gate.cosine >= GATE_COSINE or words
+
+
+def _below_gate(now: Situation, one: Candidate) -> bool:
+    return now.trigger == Moment.PROMPT_SUBMIT and not passes_gate(one)
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule("forgotten", "it was forgotten", lambda now, one: one.view.note.forgotten),
+    Rule("out-of-scope", "it holds in another repository, path or session", _out_of_scope),
+    Rule("not-current", "another note took its place", _not_current),
+    Rule("archived", "it is archived", _archived),
+    Rule("closed-task", "the task is done", lambda now, one: one.view.note.task == TaskState.CLOSED),
+    Rule(
+        "auto", "a note of class auto is never told unasked", lambda now, one: one.view.frame_class == Provenance.AUTO
+    ),
+    Rule("quarantined", "it came in a burst that nobody has looked at yet", lambda now, one: one.view.quarantined),
+    Rule(
+        "no-person",
+        "a session without a person gets directives only",
+        lambda now, one: not now.with_person and one.view.note.kind != Kind.DIRECTIVE,
+    ),
+    Rule("other-moment", "its kind does not arrive at this moment", _other_moment),
+    Rule("task-not-high", "only tasks of high priority arrive unasked", _task_can_wait),
+    Rule("other-file", "none of its anchors is a file that is read or edited here", _other_file),
+    Rule("gotcha-not-high", "a subagent's start has room for gotchas of high priority only", _gotcha_can_wait),
+    Rule("absent-on-branch", "its file is absent on this branch", _absent),
+    Rule(
+        "sent-this-turn", "it was told in this turn already", lambda now, one: one.view.note.uid in now.sent_this_turn
+    ),
+    Rule("standing", "it stands in this context with the same rendering", _standing),
+    Rule("below-gate", "the prompt gives too little reason for it", _below_gate),
+)
+
+
+def sift(now: Situation, one: Candidate) -> str:
+    """The name of the first rule that leaves the candidate out, "" where none does."""
+    return next((rule.name for rule in RULES if rule.leaves_out(now, one)), "")

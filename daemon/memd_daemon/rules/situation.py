@@ -1,0 +1,99 @@
+"""What the rules look at, and what they answer: plain values, filled in by the service."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from memd_daemon.limits import (
+    BUDGET_EDIT_TOKENS,
+    BUDGET_PROMPT_TOKENS,
+    BUDGET_START_TOKENS,
+    BUDGET_SUBAGENT_TOKENS,
+    BUDGET_SUBAGENTS_TURN_TOKENS,
+)
+from memd_daemon.model.delivery import DeliveredNote, LeftOut
+from memd_daemon.model.view import NoteView
+from memd_hooks.events import Moment
+
+Measure = Callable[[str], int]
+
+
+class GateEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """How a prompt and a note agree, unnormalized: what the gate reads."""
+
+    cosine: float = 0.0
+    idf_share: float = 0.0  # of the prompt's idf mass, carried by words of the note
+    terms: int = 0  # content terms that match
+    identifiers: int = 0  # of these, the identifiers
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A note that may be told now. ``score`` and ``gate`` are set where a prompt found it (recall.md)."""
+
+    view: NoteView
+    score: float = 0.0
+    gate: GateEvidence | None = None
+
+
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
+    """One moment in one context (session, agent, epoch)."""
+
+    trigger: Moment
+    session: str
+    repo: str = ""  # scope of the repository, "repo:<uid>"; "" where there is none
+    paths: tuple[str, ...] = ()  # read or about to be edited, relative to the repository's root
+    directory: str = ""  # where the client works, relative to the repository's root; "" is the root
+    with_person: bool = True
+    permission_mode: str = ""
+    hold_enabled: bool = True  # the setting, and for a headless run the setting for those
+    held_this_turn: bool = False
+    sent_this_turn: frozenset[bytes] = frozenset()  # uids
+    standing: Mapping[bytes, bytes] = {}  # uid -> rendering digest, of this epoch
+    edited_here: frozenset[str] = frozenset()  # repository paths that this context has edited
+    tags: Sequence[str] = ()  # names of the tags of all supported clients
+    cost: Measure  # tokens of a text, never less than a quarter of its UTF-8 bytes (delivery.md, "Budget")
+    budget_tokens: int  # for the whole block, the envelope included
+    units: Measure  # size of a text in the harness's own unit
+    cap_units: int  # what the harness still takes in this answer
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """A note as it goes out."""
+
+    candidate: Candidate
+    text: str
+    tokens: int
+    digest: bytes
+
+    def delivered(self) -> DeliveredNote:
+        """The ledger's row."""
+        view = self.candidate.view
+        return DeliveredNote(uid=view.note.uid, id=view.id, digest=self.digest, tokens=self.tokens)
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What is told now. Each candidate stands in ``chosen`` or in ``left_out``, exactly once."""
+
+    text: str = ""  # the whole block, ready to send; "" is silence
+    tokens: int = 0  # of the whole block
+    chosen: tuple[Chosen, ...] = ()  # in the block's order
+    left_out: tuple[LeftOut, ...] = ()  # with the name of the rule that did it
+    hold: Candidate | None = None  # the edit is held back for this note; ``text`` is then the reason
+
+
+_BUDGETS = {
+    Moment.SESSION_START: BUDGET_START_TOKENS,
+    Moment.POST_COMPACTION: BUDGET_START_TOKENS,
+    Moment.PROMPT_SUBMIT: BUDGET_PROMPT_TOKENS,
+    Moment.READ: BUDGET_EDIT_TOKENS,
+    Moment.PRE_EDIT: BUDGET_EDIT_TOKENS,
+    Moment.SUBAGENT_START: BUDGET_SUBAGENT_TOKENS,
+}
+
+
+def budget_tokens(trigger: Moment, spent_on_subagents: int = 0) -> int:
+    """The budget of one block; 0 at a moment that tells nothing. ``spent_on_subagents``: tokens in this turn so far."""
+    budget = _BUDGETS.get(trigger, 0)
+    if trigger == Moment.SUBAGENT_START:
+        return max(0, min(budget, BUDGET_SUBAGENTS_TURN_TOKENS - spent_on_subagents))
+    return budget
