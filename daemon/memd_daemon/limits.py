@@ -80,6 +80,11 @@ NS_PER_MS: Final = 1_000_000
 STORE_FORMAT: Final = 1
 MAP_RESERVED_BYTES: Final = 1 << 40  # 1 TiB of address space takes 12 KB of disk
 LEDGER_MAP_RESERVED_BYTES: Final = 1 << 36
+MAP_SMALLEST_BYTES: Final = 1 << 26  # where the address space is limited (ulimit -v), less is reserved, and grown as needed
+MAP_GROW_WAIT_S: Final = 5.0  # a map grows when no snapshot is open; no reader holds one for so long
+STORE_READERS_MAX: Final = 512  # snapshots open at once, over all processes that look at the store
+COMMIT_EVENTS_MAX: Final = 65_535  # an event's index has 16 bits
+HYBRID_TIME_MAX: Final = (1 << 63) - 1  # the year 6429; one from elsewhere beyond it would leave no room to count on
 GROUP_COMMIT_MAX_WRITES: Final = 256  # concurrent writes that share one fsync
 HOOK_SAMPLES_KEPT: Final = 512  # durations per event that `status` takes its percentiles from
 
@@ -117,6 +122,14 @@ UNSAVED_VECTORS_MAX: Final = 1_000  # changes beside a mapped index, which refus
 FILE_BLOCK_BYTES: Final = 1024 * 1024  # read at once for a checksum
 FUSION_CANDIDATES: Final = 100  # of each list
 FUSION_LEXICAL_WEIGHT: Final = 0.5  # 0.5 to 0.7 are level on the evaluation sets together (scripts/bench_retrieval.py)
+TERM_MAX_CHARS: Final = 100  # of one indexed word: a longer one is nobody's word
+WORD_FIELD_WEIGHTS: Final = {"stem": 1.0, "exact": 0.5, "gram": 1.0}  # an exact word counts beside its stem
+BM25_K1: Final = 1.2  # the lexical library's own two constants, so that pending notes score like committed ones
+BM25_B: Final = 0.75
+QUERY_TERMS_MAX: Final = 64  # the rarest of a prompt's terms: the rest moves no rank, and each costs its posting list
+IDF_PRIOR_NOTES: Final = 1_000  # notes without the word that evidence imagines beside a store of any size
+PENDING_WORDS_MAX: Final = 300  # uncommitted changes a search looks through itself, under 1 ms; then it is time to flush
+WORDS_WRITER_BYTES: Final = 15_000_000  # the least that the lexical library takes for a writer
 
 # proof of a person
 PLAN_LIFE_MS: Final = 10 * 60 * 1000  # time to read a plan and type a passphrase
@@ -127,3 +140,21 @@ SOCKET_LINGER_MS: Final = 500  # for answers in flight at a stop
 HANDSHAKE_MAX_MS: Final = 5_000  # a peer that connects and says nothing is dropped
 SOCKET_PATH_MAX_BYTES: Final = 100  # sun_path holds 103 on macOS, 107 on Linux, and libzmq adds none
 SHORT_NAME_CHARS: Final = 16  # of a digest, where a name has to be short
+
+# names and inputs
+SALT_BYTES: Final = 16  # of a blob; a plan's token is as long
+UID_RANDOM_BYTES: Final = 10  # 74 bits are used
+QUOTED_INPUT_MAX_CHARS: Final = 40  # of a wrong word that a refusal repeats
+NAME_DIGEST_CHARS: Final = 32  # hexadecimal digits of a digest that stands for a path
+NOTE_ID_MAX_DIGITS: Final = 18  # below 2**63
+SHA_SHOWN_CHARS: Final = 12  # of a commit: no chance collision in any one repository
+
+# the indexes behind the daemon
+EMBED_BATCH_NOTES: Final = 32  # taken from the queue at once
+WORDS_PENDING_MAX: Final = 200  # searched in memory until then; a commit of the word index costs 30 to 150 ms
+
+# contexts
+CONTEXT_PATHS_MAX: Final = 200  # files read or edited that a context remembers
+NS_PER_US: Final = 1_000
+MEDIAN: Final = 0.5
+TAIL: Final = 0.99  # the slowest of a hundred: what a user remembers

@@ -1,0 +1,104 @@
+"""Notes that the lexical index has been told but has not committed: searched here by the same formula. Pure.
+
+    bm25 = Σ over query terms of field weight · term weight · tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / mean length))
+
+Postings are kept by term, so that a search costs the query's terms and not the notes. A removed note stays as a
+tombstone (None) until the next commit, since it hides a committed one. Not safe for concurrent use.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from memd_daemon import limits
+
+FIELDS: Final = ("stem", "exact", "gram")
+
+Term = tuple[str, str]
+"""(field, term)"""
+
+
+class Told(msgspec.Struct, frozen=True, eq=False):
+    """A note as it was told: its terms by field, with their repetitions; compared by identity."""
+
+    scope: str
+    terms: dict[str, list[str]]
+
+
+class PendingNotes:
+    """See the module's docstring."""
+
+    def __init__(self) -> None:
+        self._told: dict[int, Told | None] = {}
+        self._postings: defaultdict[Term, dict[int, int]] = defaultdict(dict)
+        self.lengths: Counter[str] = Counter()  # terms of all pending notes, by field
+        self.notes = 0
+
+    def __len__(self) -> int:
+        return len(self._told)
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._told
+
+    def add(self, key: int, told: Told) -> None:
+        """Put or replace a note."""
+        self._take_out(key)
+        self._told[key] = told
+        self.notes += 1
+        for field, found in told.terms.items():
+            self.lengths[field] += len(found)
+            for term, often in Counter(found).items():
+                self._postings[field, term][key] = often
+
+    def remove(self, key: int) -> None:
+        """Leave a tombstone."""
+        self._take_out(key)
+        self._told[key] = None
+
+    def snapshot(self) -> dict[int, Told | None]:
+        """What a commit has to say."""
+        return dict(self._told)
+
+    def drop(self, committed: Mapping[int, Told | None]) -> None:
+        """Let go of what was committed and has not been told anew since."""
+        for key, told in committed.items():
+            if key in self._told and self._told[key] is told:
+                self._take_out(key)
+                del self._told[key]
+
+    def spread(self, term: Term) -> int:
+        """In how many pending notes the term stands."""
+        return len(self._postings.get(term, ()))
+
+    def scores(
+        self, weights: Mapping[Term, float], means: Mapping[str, float], scopes: frozenset[str]
+    ) -> list[tuple[int, float]]:
+        """(key, BM25) of every pending note of these scopes that has one of the terms."""
+        scored: defaultdict[int, float] = defaultdict(float)
+        for term, weight in weights.items():
+            for key, share in self._shares(term, means[term[0]], scopes):
+                scored[key] += limits.WORD_FIELD_WEIGHTS[term[0]] * weight * share
+        return list(scored.items())
+
+    def _shares(self, term: Term, mean: float, scopes: frozenset[str]) -> Iterator[tuple[int, float]]:
+        for key, often in self._postings.get(term, {}).items():
+            told = self._told[key]
+            if told is not None and told.scope in scopes:
+                relative = len(told.terms[term[0]]) / mean
+                norm = limits.BM25_K1 * (1 - limits.BM25_B + limits.BM25_B * relative)
+                yield key, often * (limits.BM25_K1 + 1) / (often + norm)
+
+    def _take_out(self, key: int) -> None:
+        told = self._told.get(key)
+        if told is None:
+            return
+        self.notes -= 1
+        for field, found in told.terms.items():
+            self.lengths[field] -= len(found)
+            for term in set(found):
+                postings = self._postings[field, term]
+                del postings[key]
+                if not postings:
+                    del self._postings[field, term]

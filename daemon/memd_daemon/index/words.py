@@ -1,0 +1,318 @@
+"""The lexical index: BM25 over stems, exact words and character pairs; the one user of tantivy.
+
+Fields: `key` (the note's id), `scope` (raw), and the three kinds of term of terms.py as text that is split at spaces only:
+`stem` (words, stemmed), `exact`, `gram`. Score = Σ over fields of weight · BM25. The scopes are a clause of the query, so
+the k best are the k best of those scopes.
+
+**Findable at once.** ``add`` and ``remove`` only note the change in memory; a search asks the committed index without the
+changed notes, scores the pending ones by the same formula over the statistics of both, and merges. ``flush`` commits what
+is pending and costs 30 to 150 ms, so the caller runs it in the background; searches go on meanwhile. A writer lives for
+one flush: between flushes there are no threads, no buffers and no half-merged files.
+
+**Whole or rebuilt.** After each commit the digest of every file goes into the sealed `memd.json` with the caller's mark.
+A folder that does not match (killed in mid-commit, altered, of another format) is emptied, ``mark`` is None, and the caller
+adds everything again. With a mark, it says again everything after it; adding a note twice is adding it once.
+
+**Evidence** for the gate is absolute where a score is relative: of the query's content terms, which does a note share, and
+what part of their weight in a corpus. For that weight the corpus is taken as IDF_PRIOR_NOTES notes larger than it is, so
+that a store of 20 weighs words about like a store of 10,000.
+
+All methods may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import threading
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from memd_daemon import limits
+from memd_daemon.index.pending import FIELDS, PendingNotes, Term, Told
+from memd_daemon.index.port import Unreadable
+from memd_daemon.index.sealed import read_sealed, write_sealed
+from memd_daemon.index.terms import STOP_WORDS, Terms, terms_of
+
+FORMAT: Final = 1
+SEAL: Final = "memd.json"
+
+
+class QueryWords(msgspec.Struct, frozen=True):
+    """The content terms of a query with their weight in the corpus, and the identifiers in it."""
+
+    weights: dict[Term, float]
+    identifiers: frozenset[str]
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What a note shares with a query. ``idf_share``: matched weight over the weight of all content terms, 0…1."""
+
+    idf_share: float
+    terms: int
+    identifiers: int
+
+
+class Sealed(msgspec.Struct, frozen=True):
+    """`memd.json`: the mark, notes ever committed and their terms by field, the CRC-32 of each file of the index."""
+
+    format: int
+    mark: int
+    notes: int
+    lengths: dict[str, int]
+    files: dict[str, int]
+
+
+class WordIndex:
+    """See the module's docstring. `path` None keeps the index in memory."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        import tantivy
+
+        self._library = tantivy
+        self._path = path
+        self._lock = threading.Lock()  # pending, searcher, statistics
+        self._flushing = threading.Lock()  # one writer at a time; taken before the other
+        english = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
+        self._stemmer = english.filter(tantivy.Filter.ascii_fold()).filter(tantivy.Filter.stemmer("english")).build()
+        self._schema = self._make_schema()
+        self._index: Any = None
+        self._searcher: Any = None
+        self._pending = PendingNotes()
+        self._mark: int | None = None
+        self._notes = 0
+        self._lengths: Counter[str] = Counter()
+        self._files: dict[str, int] = {}
+        self._open()
+
+    @property
+    def mark(self) -> int | None:
+        """The mark of the last flush that this index holds; None if it starts empty."""
+        return self._mark
+
+    @property
+    def pending(self) -> int:
+        """Changes that are not committed; past PENDING_WORDS_MAX it is time to flush."""
+        with self._lock:
+            return len(self._pending)
+
+    def add(self, key: int, scope: str, text: str) -> None:
+        """Put or replace a note."""
+        told = Told(scope, self._fields(terms_of(text)))
+        with self._lock:
+            self._pending.add(key, told)
+
+    def remove(self, key: int) -> None:
+        """Take a note out, if it is in."""
+        with self._lock:
+            self._pending.remove(key)
+
+    def search(self, text: str, scopes: Iterable[str], k: int) -> list[tuple[int, float]]:
+        """The `k` best notes of these scopes: (key, score > 0), best first, equal scores by smaller key."""
+        wanted = frozenset(scopes)
+        content = self._content(terms_of(text))
+        if not wanted or k < 1:
+            return []
+        with self._lock:
+            total = self._searcher.num_docs + self._pending.notes
+            weights = weigh_rarest(total, self._spread(content))
+            if not weights:
+                return []
+            found = self._pending.scores(weights, self._mean_lengths(), wanted)
+            committed = self._search_committed(weights, wanted, k)
+        return sorted(found + committed, key=lambda one: (-one[1], one[0]))[:k]
+
+    def weigh(self, query: str) -> QueryWords:
+        """The query's content terms (stems and pairs) with their weights: made once, compared with many notes."""
+        terms = terms_of(query)
+        content = [term for term in self._content(terms) if term[0] != "exact"]
+        with self._lock:
+            total = self._searcher.num_docs + self._pending.notes + limits.IDF_PRIOR_NOTES
+            spread = self._spread(content)
+        return QueryWords({term: idf(total, count) for term, count in spread.items()}, terms.identifiers)
+
+    def evidence(self, query: QueryWords, text: str) -> Evidence:
+        """What a note's text shares with the query."""
+        terms = terms_of(text)
+        own = {(field, term) for field, found in self._fields(terms).items() for term in found}
+        matched = query.weights.keys() & own
+        mass = sum(query.weights.values())
+        share = min(1.0, sum(query.weights[term] for term in matched) / mass) if mass else 0.0
+        return Evidence(share, len(matched), len(query.identifiers & terms.identifiers))
+
+    def flush(self, mark: int = 0) -> None:
+        """Commit what is pending; `mark` is the caller's number of the last write that was said before.
+
+        :raises OSError: the files cannot be written; everything stays pending
+        """
+        with self._flushing:
+            with self._lock:
+                pending = self._pending.snapshot()
+            if pending:
+                self._commit(pending)
+            with self._lock:
+                self._index.reload()
+                self._searcher = self._index.searcher()
+                self._pending.drop(pending)
+            self._seal(mark)
+
+    def clear(self) -> None:
+        """Forget everything, on disk too."""
+        with self._flushing:
+            self._wipe()
+            self._open()
+
+    def close(self) -> None:
+        """Let go of the files. What was not flushed is lost."""
+        with self._flushing, self._lock:
+            self._pending = PendingNotes()
+            self._index = self._searcher = None
+
+    # --- opening and committing
+
+    def _make_schema(self) -> Any:
+        schema = self._library.SchemaBuilder()
+        schema.add_unsigned_field("key", indexed=True, fast=True)
+        schema.add_text_field("scope", tokenizer_name="raw", index_option="basic")
+        for field in FIELDS:
+            schema.add_text_field(field, tokenizer_name="whitespace", index_option="freq")
+        return schema.build()
+
+    def _open(self) -> None:
+        sealed = self._read_seal()
+        if sealed is None:
+            self._wipe()
+        with self._lock:
+            self._pending = PendingNotes()
+            self._mark = sealed.mark if sealed else None
+            self._notes = sealed.notes if sealed else 0
+            self._lengths = Counter(sealed.lengths if sealed else {})
+            self._files = dict(sealed.files if sealed else {})
+            self._index = self._library.Index(self._schema, path=str(self._path) if self._path else None)
+            self._searcher = self._index.searcher()
+
+    def _read_seal(self) -> Sealed | None:
+        """What the folder holds, if all of it is as it was written."""
+        if self._path is None:
+            return None
+        try:
+            sealed = msgspec.json.decode(read_sealed(self._path / SEAL), type=Sealed)
+            whole = all(crc_of(self._path / name) == crc for name, crc in sealed.files.items())
+        except (Unreadable, msgspec.DecodeError, OSError):
+            return None
+        return sealed if whole and sealed.format == FORMAT else None
+
+    def _wipe(self) -> None:
+        if self._path is not None:
+            shutil.rmtree(self._path, ignore_errors=True)
+            self._path.mkdir(parents=True, exist_ok=True)
+
+    def _commit(self, pending: Mapping[int, Told | None]) -> None:
+        try:
+            writer = self._index.writer(heap_size=limits.WORDS_WRITER_BYTES, num_threads=1)
+            for key, told in pending.items():
+                writer.delete_documents_by_term("key", key)
+                if told is not None:
+                    writer.add_document(self._document(key, told))
+            writer.commit()
+            writer.wait_merging_threads()
+        except ValueError as problem:  # tantivy's only exception, for a full disk as for a broken file
+            raise OSError(str(problem)) from problem
+        with self._lock:
+            for told in pending.values():
+                if told is not None:
+                    self._notes += 1
+                    self._lengths.update({field: len(found) for field, found in told.terms.items()})
+
+    def _document(self, key: int, told: Told) -> Any:
+        document = self._library.Document()
+        document.add_unsigned("key", key)
+        document.add_text("scope", told.scope)
+        for field, found in told.terms.items():
+            document.add_text(field, " ".join(found))
+        return document
+
+    def _seal(self, mark: int) -> None:
+        if self._path is not None:
+            names = [path.name for path in self._path.iterdir() if is_of_index(path.name)]
+            known = {name: crc for name, crc in self._files.items() if name != "meta.json"}  # the others never change
+            self._files = {name: known.get(name) or crc_of(self._path / name) for name in names}
+            content = msgspec.json.encode(Sealed(FORMAT, mark, self._notes, dict(self._lengths), self._files))
+            write_sealed(self._path / SEAL, lambda aside: put_bytes(aside, content))
+        self._mark = mark
+
+    # --- searching
+
+    def _fields(self, terms: Terms) -> dict[str, list[str]]:
+        return {"stem": self._stems(terms.words), "exact": terms.exact, "gram": terms.grams}
+
+    def _stems(self, words: Sequence[str]) -> list[str]:
+        found: list[str] = self._stemmer.analyze(" ".join(words))
+        return found
+
+    def _content(self, terms: Terms) -> list[Term]:
+        """The distinct terms of a query; without the words that every text has, unless there are no others."""
+        words = [word for word in terms.words if word not in STOP_WORDS]
+        exact = [word for word in terms.exact if word not in STOP_WORDS]
+        if not (words or terms.grams):
+            words, exact = terms.words, terms.exact
+        content = {"stem": self._stems(words), "exact": exact, "gram": terms.grams}
+        return list(dict.fromkeys((field, term) for field, found in content.items() for term in found))
+
+    def _spread(self, content: Iterable[Term]) -> dict[Term, int]:
+        """In how many notes each term stands, committed and pending."""
+        return {term: self._searcher.doc_freq(*term) + self._pending.spread(term) for term in content}
+
+    def _mean_lengths(self) -> dict[str, float]:
+        count = max(self._notes + self._pending.notes, 1)
+        return {field: (self._lengths[field] + self._pending.lengths[field]) / count or 1.0 for field in FIELDS}
+
+    def _search_committed(self, weights: Iterable[Term], scopes: frozenset[str], k: int) -> list[tuple[int, float]]:
+        """The best committed notes that nothing pending replaces."""
+        query, occur = self._library.Query, self._library.Occur
+        clauses = [
+            (occur.Should, query.boost_query(self._term_query(term), limits.WORD_FIELD_WEIGHTS[term[0]]))
+            for term in weights
+        ]
+        within = query.const_score_query(query.term_set_query(self._schema, "scope", sorted(scopes)), 0.0)
+        asked = query.boolean_query([(occur.Must, within), (occur.Must, query.boolean_query(clauses))])
+        hits = self._searcher.search(asked, k + len(self._pending), count=False).hits
+        keys = self._searcher.fast_field_values("key", [address for _, address in hits])
+        return [(key, score) for key, (score, _) in zip(keys, hits, strict=True) if key not in self._pending]
+
+    def _term_query(self, term: Term) -> Any:
+        return self._library.Query.term_query(self._schema, *term, "freq")
+
+
+def weigh_rarest(total: int, spread: Mapping[Term, int]) -> dict[Term, float]:
+    """The terms that occur at all, the rarest QUERY_TERMS_MAX of them, with their weights."""
+    there = sorted((term for term, count in spread.items() if count), key=lambda term: spread[term])
+    return {term: idf(total, spread[term]) for term in there[: limits.QUERY_TERMS_MAX]}
+
+
+def idf(total: int, count: int) -> float:
+    """BM25's weight of a term that `count` of `total` notes have; positive also when a deleted note still counts."""
+    return math.log1p((max(total, count) - count + 0.5) / (count + 0.5))
+
+
+def is_of_index(name: str) -> bool:
+    """Whether a file of the folder belongs to a commit, rather than being a lock, a list for clean-up or the seal."""
+    return not name.startswith(".") and not name.startswith(SEAL)
+
+
+def crc_of(path: Path) -> int:
+    """CRC-32 of a file."""
+    crc = 0
+    with path.open("rb") as file:
+        while block := file.read(limits.FILE_BLOCK_BYTES):
+            crc = zlib.crc32(block, crc)
+    return crc
+
+
+def put_bytes(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
