@@ -64,7 +64,7 @@ def _as_root() -> list[str]:
 @pytest.fixture
 def lab(claude_binary: Path, request: pytest.FixtureRequest) -> Iterator[Lab]:
     """A fresh lab; its folder goes with the test, unless --keep-lab."""
-    folder = Path(tempfile.mkdtemp(prefix="memd-lab-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="e2e-", dir="/tmp"))
     made = Lab(folder, claude_binary)
     try:
         yield made

@@ -3,9 +3,10 @@
 Everything of a lab runs in network and PID namespaces of its own: loopback is all the network there is, no process of
 the outside is among the ancestors (memd looks there for harnesses), and when the lab is closed the kernel ends whatever
 it started, daemons included. The namespaces live as long as their first process (namespace_init.py); commands enter
-them with nsenter. The files are ordinary ones, in a folder under /tmp with a short name (Unix sockets allow 103 bytes):
+them with nsenter. The files are ordinary ones, in a folder under /tmp with a short name (Unix sockets allow 103 bytes)
+that does not say memd (the client tells the model where it is, and tests look for memd in what it is told):
 
-    /tmp/memd-lab-XXXXXXXX/
+    /tmp/e2e-XXXXXXXX/
       home/        HOME; empty at first
       repository/  a git repository with app.py and README.md, one commit
       requests/    every request that the model got: NNN-<kind>.json

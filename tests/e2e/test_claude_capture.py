@@ -37,11 +37,15 @@ def test_a_secret_is_not_stored(lab: Lab, memd: Memd) -> None:
     assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
 
 
-def test_a_commit_becomes_a_note_that_is_never_pushed(lab: Lab, memd: Memd) -> None:
-    """A commit by the client's own shell is one finding, auto and low, anchored to its file; no session is told of it."""
+@pytest.mark.parametrize("quiet", ["", "-q "])
+def test_a_commit_becomes_a_note_that_is_never_pushed(lab: Lab, memd: Memd, quiet: str) -> None:
+    """A commit by the client's own shell is one finding, auto and low, anchored to its file; no session is told of it.
+
+    The client names the commit in its PostToolUse event only where git printed it, so `-q` leaves git's own hook alone.
+    """
     subject = "Swap the operands of the zebra sum"
     change = tool("Edit", file_path=str(lab.app), old_string="a + b", new_string="b + a")
-    commit = tool("Bash", command=f"git add -A && git commit -q -m '{subject}'", description="commit")
+    commit = tool("Bash", command=f"git add -A && git commit {quiet}-m '{subject}'", description="commit")
     lab.model.script(answer(change), answer(commit), answer(text("committed")))
     turn = lab.claude("swap and commit")
     assert lab.git("log", "-1", "--format=%s") == subject, "the commit itself went well"
