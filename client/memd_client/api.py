@@ -152,6 +152,12 @@ class PlanEvent(msgspec.Struct, frozen=True, kw_only=True):
     content_salt: bytes
     content_digest: bytes
     revision: int
+    act: str
+    id: int  # 0: the note is recorded by this very plan
+    change: str  # of class, or of state: "agent -> human"
+    kind: str
+    scope: str
+    priority: str
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -160,7 +160,7 @@ class SameNote(Refused):
 
 
 class NotSigned(Refused):
-    """Only a person can do this: run it at your own terminal, where memd asks for the passphrase (`memd human init` makes a key)."""
+    """Only a person can do this: run it at your own terminal, where memd asks the passphrase (`memd human init` makes a key)."""
 
 
 class NoKey(Refused):
@@ -194,6 +194,10 @@ class StoreReadOnly(MemdError):
     """The store at {} cannot be written by this user; nothing was recorded. Check the owner and the mode of the folder."""
 
 
+class CommitForked(MemdError):
+    """Origin {} has two different commits {}: one of them was made by a copy of that store. The one that came first was kept."""
+
+
 class NetworkFileSystem(MemdError):
     """{} lies on {}, where locks and syncs are not reliable: set MEMD_HOME to a local disk."""
 
@@ -222,3 +226,37 @@ class UnknownVerb(MemdError):
     """This daemon does not know the verb {}: `memd restart` starts the installed version."""
 
     status = "usage"
+
+
+class SourceIsChecked(Refused):
+    """A source `user` is not taken on anybody's word: bind the user's own words with `--evidence TURN:EXCERPT` instead."""
+
+
+class NoSession(Refused):
+    """There is no live agent session here to hold a session note: record it with `--scope repo`."""
+
+
+class TooMany(Refused):
+    """{}: {} were given, the limit is {}."""
+
+
+class NotAuto(Refused):
+    """Note {} stands at `{}`; this surface raises `auto` to `agent` only. Endorsement is a person's act at a terminal."""
+
+
+class NotHeldTogether(Refused):
+    """Note {} is {}; {}"""
+
+
+class Fault(MemdError):
+    """memd failed at `{}` and recorded nothing; `memd logs` has the trace, `memd doctor` what may be wrong."""
+
+    status = "refused"
+
+
+class SocketFolderUnsafe(MemdError):
+    """{} is not a private folder of this user: remove it, then start the daemon again."""
+
+
+class EmptyQuery(UsageError):
+    """A recall needs a question: say in a few words what you want to know."""

@@ -80,12 +80,15 @@ NS_PER_MS: Final = 1_000_000
 STORE_FORMAT: Final = 1
 MAP_RESERVED_BYTES: Final = 1 << 40  # 1 TiB of address space takes 12 KB of disk
 LEDGER_MAP_RESERVED_BYTES: Final = 1 << 36
-MAP_SMALLEST_BYTES: Final = 1 << 26  # where the address space is limited (ulimit -v), less is reserved, and grown as needed
+MAP_SMALLEST_BYTES: Final = (
+    1 << 26
+)  # where the address space is limited (ulimit -v), less is reserved, and grown as needed
 MAP_GROW_WAIT_S: Final = 5.0  # a map grows when no snapshot is open; no reader holds one for so long
 STORE_READERS_MAX: Final = 512  # snapshots open at once, over all processes that look at the store
 COMMIT_EVENTS_MAX: Final = 65_535  # an event's index has 16 bits
 HYBRID_TIME_MAX: Final = (1 << 63) - 1  # the year 6429; one from elsewhere beyond it would leave no room to count on
 GROUP_COMMIT_MAX_WRITES: Final = 256  # concurrent writes that share one fsync
+LEDGER_PAGE_ROWS: Final = 256  # deliveries read with one snapshot, so that a slow reader holds none
 HOOK_SAMPLES_KEPT: Final = 512  # durations per event that `status` takes its percentiles from
 
 # ground, kept and read
@@ -128,7 +131,9 @@ BM25_K1: Final = 1.2  # the lexical library's own two constants, so that pending
 BM25_B: Final = 0.75
 QUERY_TERMS_MAX: Final = 64  # the rarest of a prompt's terms: the rest moves no rank, and each costs its posting list
 IDF_PRIOR_NOTES: Final = 1_000  # notes without the word that evidence imagines beside a store of any size
-PENDING_WORDS_MAX: Final = 300  # uncommitted changes a search looks through itself, under 1 ms; then it is time to flush
+PENDING_WORDS_MAX: Final = (
+    300  # uncommitted changes a search looks through itself, under 1 ms; then it is time to flush
+)
 WORDS_WRITER_BYTES: Final = 15_000_000  # the least that the lexical library takes for a writer
 
 # proof of a person
@@ -158,3 +163,9 @@ CONTEXT_PATHS_MAX: Final = 200  # files read or edited that a context remembers
 NS_PER_US: Final = 1_000
 MEDIAN: Final = 0.5
 TAIL: Final = 0.99  # the slowest of a hundred: what a user remembers
+
+# status
+STATUS_QUEUE_MAX: Final = 10_000  # waiting vectors are counted up to here
+ENROLMENT_TOLD_DAYS: Final = 7  # trust-boundary.md
+SESSION_LIVE_MS: Final = 24 * 3600 * 1000  # without a hook for longer, a session is not listed as live
+COSTS_KNOWN_MAX: Final = 50_000  # texts whose cost is remembered: 24 bytes each and the key

@@ -41,6 +41,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     repo: str = ""
     state: str = DeliveryState.OFFERED
     held: bool = False  # the edit was held back
+    bundle: bool = False  # the start bundle that this context was owed is in it
     notes: tuple[DeliveredNote, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     tokens: int = 0
@@ -65,3 +66,5 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     entry_point: str = ""
     with_person: bool = True
     client_pid: int = 0
+    read: tuple[str, ...] = ()  # paths in the repository, the latest last
+    edited: tuple[str, ...] = ()

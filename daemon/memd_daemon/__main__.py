@@ -1,0 +1,7 @@
+"""``python -m memd_daemon``."""
+
+import sys
+
+from memd_daemon.lifecycle import main
+
+sys.exit(main())

@@ -1,0 +1,132 @@
+"""One daemon put together: the parts, the use cases, and the table of verbs that the server serves.
+
+`open` does only what the first answer needs: store, ledger, redactor. Indexes and the model come in behind `begin`.
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from memd_client import __version__, api, wire
+from memd_daemon.redact import Redactor
+from memd_daemon.service import deliver, explain, lifecycle, people, recall, remember, spool, status, upkeep
+from memd_daemon.service.asker import asker_of
+from memd_daemon.service.cost import Costs
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.search import Search
+from memd_daemon.store.lmdb_log import open_ledger, open_store
+from memd_hooks import harness
+
+log: Final = logging.getLogger("memd.daemon")
+
+Handler = Callable[[Any], msgspec.Struct]
+
+
+class Daemon:
+    """Everything between the socket and the disk."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self._plans = people.PlanBook()
+        self._deliverer = deliver.Deliverer(parts, harness.BY_NAME)
+        self._started_ms = parts.now_ms()
+        self._draining = threading.Lock()
+
+    @classmethod
+    def open(cls, home: Path) -> "Daemon":
+        """The daemon of a home. Raises what the store refuses."""
+        store = open_store(home)
+        tags = sorted({tag for one in harness.BY_NAME.values() for tag in one.TAGS})
+        parts = Parts(
+            home=home,
+            store=store,
+            ledger=open_ledger(home),
+            search=Search(home / "index", store),
+            redact=Redactor.default().redact,
+            cost=Costs().of,
+            chance=os.urandom,
+            tags=tuple(tags),
+        )
+        return cls(parts)
+
+    def begin(self) -> None:
+        """Loads the indexes and takes in the spool, behind the first answers."""
+        self.parts.search.begin()
+        threading.Thread(target=self._drain, name="memd-spool", daemon=True).start()
+
+    def close(self) -> None:
+        self._deliverer.close()
+        self.parts.search.close()
+        self.parts.ledger.close()
+        self.parts.store.close()
+
+    # hooks
+
+    def hook(self, call: wire.Hook, pid: int) -> bytes:
+        """The bytes for a hook's stdout. A prompt comes after what was spooled before it."""
+        if call.event == PROMPT and not call.is_probe:
+            self._drain()
+        return self._deliverer.answer(call, pid)
+
+    def receipt(self, request: bytes) -> None:
+        self._deliverer.receipt(request)
+
+    def _drain(self) -> None:
+        with self._draining:
+            if spool.waiting(self.parts.home):
+                taken = spool.drain(self.parts, harness.BY_NAME)
+                log.info("took in %d spooled calls", taken)
+
+    # verbs
+
+    def handlers(self, stop: Callable[[], None]) -> dict[str, Handler]:
+        """Every verb of the wire and the function that serves it."""
+        parts, plans = self.parts, self._plans
+        return {
+            "ping": self._ping,
+            "status": lambda _: status.status(parts, self._deliverer.counts, self._started_ms),
+            "stop": partial(self._stop, stop),
+            "fired": self._fired,
+            "remember": partial(remember.remember, parts, plans),
+            "seal": partial(plans.seal, parts),
+            "recall": partial(recall.recall, parts),
+            "list": partial(explain.list_notes, parts),
+            "show": partial(explain.show, parts),
+            "log": partial(explain.log_of, parts),
+            "act": partial(lifecycle.act, parts, plans),
+            "turns": partial(explain.turns, parts),
+            "deliveries": partial(explain.deliveries, parts),
+            "enrol": self._enrol,
+            "verify": lambda _: upkeep.verify(parts),
+            "reindex": partial(upkeep.reindex, parts),
+        }
+
+    def _ping(self, _: api.Ping) -> api.Pong:
+        return api.Pong(pid=os.getpid(), version=__version__, home=str(self.parts.home), ready=self.parts.search.ready)
+
+    def _fired(self, _: api.FiredAt) -> api.FiredReply:
+        counts = self._deliverer.counts
+        return api.FiredReply(fired=counts.last(), took_us=counts.latest_us())
+
+    def _enrol(self, request: api.Enrol) -> api.EnrolReply:
+        return people.enrol(self.parts, request, asker_of(self.parts.ledger, request.env, request.surface))
+
+    def _stop(self, stop: Callable[[], None], request: api.Stop) -> api.StopReply:
+        """The address goes first, so that nobody finds a daemon that is leaving."""
+        run = self.parts.home / "run"
+        if request.announced:
+            (run / "stopped").touch(mode=0o600)
+        for name in ("address", "status.json"):
+            (run / name).unlink(missing_ok=True)
+        stop()
+        return api.StopReply(pid=os.getpid())
+
+
+PROMPT: Final = "prompt-submit"
+"""The event before which the spool is taken in."""

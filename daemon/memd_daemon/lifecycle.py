@@ -1,0 +1,197 @@
+"""One daemon per user and home: lock, address, signals, idle exit, a graceful stop (hooks.md, section 3).
+
+Order at a start: lock, then bind, then `run/address` and `run/status.json`, so that whoever reads an address finds somebody who
+answers. The store opens and hooks are served before numpy, onnxruntime or usearch are in. Order at a stop: the address goes first,
+then work in flight is finished, then the indexes and the store are closed.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import json
+import logging
+import logging.handlers
+import os
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from memd_client import __version__, address, wire
+from memd_daemon import errors, limits
+from memd_daemon.daemon import Daemon
+from memd_daemon.server import Server
+
+log: Final = logging.getLogger("memd.lifecycle")
+
+PRIVATE_DIRECTORY: Final = 0o700
+PRIVATE_MASK: Final = 0o077
+
+
+def main() -> int:
+    """``python -m memd_daemon``: serves the home of the environment until told to stop. Exit 0 also where another serves it."""
+    os.umask(PRIVATE_MASK)
+    home = address.home()
+    if home is None:
+        sys.stderr.write("memd: neither MEMD_HOME nor HOME is set; set one of them.\n")
+        return wire.EXIT_USAGE
+    try:
+        run(Path(os.fsdecode(home)))
+    except errors.AlreadyRunning:
+        return wire.EXIT_DONE
+    except errors.MemdError as refusal:
+        log.error("%s", refusal)
+        sys.stderr.write(f"memd: {refusal}\n")
+        return wire.EXIT_REFUSED
+    return wire.EXIT_DONE
+
+
+def run(home: Path) -> None:
+    """Serves ``home``. Raises AlreadyRunning, and what the store refuses."""
+    for folder in (home, home / "run", home / "logs"):
+        folder.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+    lock = _lock(home)
+    try:
+        _log_to(home / "logs" / "daemon.log")
+        daemon = Daemon.open(home)
+        try:
+            asyncio.run(_serve(home, daemon))
+        finally:
+            daemon.close()
+    finally:
+        _forget_address(home)
+        os.close(lock)
+
+
+def _lock(home: Path) -> int:
+    """The lock of this home, held as long as the process lives. Raises AlreadyRunning."""
+    descriptor = os.open(home / "run" / "daemon.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        known = address.read(os.fsencode(home))
+        raise errors.AlreadyRunning(known.pid if known else "unknown") from None
+    return descriptor
+
+
+def _log_to(path: Path) -> None:
+    """One JSON object a line, rotated; never a text that a user typed."""
+    handler = logging.handlers.RotatingFileHandler(
+        path, maxBytes=limits.LOG_FILE_MAX_BYTES, backupCount=limits.LOG_FILES_KEPT, encoding="utf-8"
+    )
+    handler.setFormatter(_JsonLines())
+    root = logging.getLogger("memd")
+    root.handlers = [handler]
+    root.setLevel(logging.INFO)
+    root.propagate = False
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        told = {
+            "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
+            "level": record.levelname.lower(),
+            "from": record.name,
+            "say": record.getMessage(),
+        }
+        if record.exc_info and record.exc_info[0]:
+            told["trace"] = _trace(record)
+        return json.dumps(told, ensure_ascii=False)
+
+
+def _trace(record: logging.LogRecord) -> str:
+    """Kind of the error and the places it came through; not its words, which may quote what a user typed."""
+    kind, _, trace = record.exc_info or (None, None, None)
+    places = []
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        places.append(f"{Path(code.co_filename).name}:{trace.tb_lineno} {code.co_name}")
+        trace = trace.tb_next
+    return f"{kind.__name__ if kind else '?'} at " + " > ".join(places)
+
+
+def socket_path(home: Path) -> str:
+    """`run/memd.sock`, or a short private directory where that is too long for a socket address."""
+    wanted = str(home / "run" / "memd.sock")
+    if len(os.fsencode(wanted)) <= limits.SOCKET_PATH_MAX_BYTES:
+        return wanted
+    name = hashlib.sha256(os.fsencode(home)).hexdigest()[: limits.SHORT_NAME_CHARS]
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    folder = Path(runtime) / f"memd-{os.getuid()}-{name}"
+    folder.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
+    owner = folder.lstat()
+    if owner.st_uid != os.getuid() or owner.st_mode & PRIVATE_MASK or folder.is_symlink():
+        raise errors.SocketFolderUnsafe(folder)
+    return str(folder / "memd.sock")
+
+
+async def _serve(home: Path, daemon: Daemon) -> None:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    server = Server(daemon.handlers(lambda: _set_soon(loop, stopped)), daemon.hook, daemon.receipt)
+    try:
+        path = socket_path(home)
+        Path(path).unlink(missing_ok=True)
+        server.bind(path)
+        Path(path).chmod(0o600)
+        _tell_address(home, path)
+        daemon.begin()
+        log.info("serving, version %s", __version__)
+        watch = asyncio.ensure_future(_watch_idle(server, daemon, stopped))
+        await server.serve(stopped)
+        watch.cancel()
+        log.info("stopping")
+    finally:
+        _forget_address(home)
+        server.close()
+        Path(socket_path(home)).unlink(missing_ok=True)
+
+
+def _set_soon(loop: asyncio.AbstractEventLoop, stopped: asyncio.Event) -> None:
+    loop.call_soon_threadsafe(stopped.set)
+
+
+async def _watch_idle(server: Server, daemon: Daemon, stopped: asyncio.Event) -> None:
+    """Ends the daemon after `idle_exit` without a session; looks seldom, so that idling costs nothing."""
+    while True:
+        left = limits.IDLE_EXIT_S - (time.monotonic() - server.served_at)
+        if left <= 0:
+            log.info("idle for %d s", limits.IDLE_EXIT_S)
+            stopped.set()
+            return
+        await asyncio.sleep(left)
+
+
+def _tell_address(home: Path, path: str) -> None:
+    pid = os.getpid()
+    here = address.Address(wire.PROTOCOL, pid, address.process_start(pid) or 0, os.fsencode(path))
+    _write(home / "run" / "address", address.encode(here))
+    told = {
+        "pid": pid,
+        "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "socket": path,
+        "version": __version__,
+        "protocol": wire.PROTOCOL.decode(),
+    }
+    _write(home / "run" / "status.json", json.dumps(told, indent=2).encode() + b"\n")
+    for name in ("starting", "stopped", "unreachable-until"):
+        (home / "run" / name).unlink(missing_ok=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside.write_bytes(content)
+    aside.replace(path)
+
+
+def _forget_address(home: Path) -> None:
+    """Removes the address if it is this process's own: a successor's must stand."""
+    known = address.read(os.fsencode(home))
+    if known is not None and known.pid == os.getpid():
+        for name in ("address", "status.json"):
+            (home / "run" / name).unlink(missing_ok=True)

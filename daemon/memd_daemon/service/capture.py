@@ -1,0 +1,151 @@
+"""What hooks tell memd: the user's turns, verbatim but for redaction, and commits (evidence.md; hooks.md, section 4)."""
+
+from pathlib import Path
+
+import msgspec
+
+from memd_daemon import limits
+from memd_daemon.ground import repository
+from memd_daemon.model import event as ev
+from memd_daemon.model.turn import Turn, Witness
+from memd_daemon.model.words import Attestation, Kind, Priority, Provenance, SourceType, Surface
+from memd_daemon.service import text
+from memd_daemon.service.asker import Asker, system
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.remember import commit_note
+from memd_daemon.service.repos import Place
+from memd_daemon.service.wanted import Wanted
+from memd_daemon.store.port import Txn
+from memd_hooks.events import HookEvent
+
+_CUT = "\n[cut by memd: the prompt was longer]"
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn's number in the store, and whether it was new."""
+
+    number: int
+    new: bool
+
+
+def attestation_of(witness: Witness, *, person_entry: bool, nested: bool) -> Attestation:
+    """What is known of who typed a turn, before any transcript was read.
+
+    `typed` is said only once the harness's own transcript agrees; until then a prompt from a client in which a person types
+    is `captured`.
+    """
+    if nested or not person_entry:
+        return Attestation.HEADLESS
+    return Attestation.REPLAYED if witness.spooled else Attestation.CAPTURED
+
+
+def store_turn(
+    parts: Parts, event: HookEvent, place: Place, witness: Witness, attestation: Attestation, request: bytes, at: int
+) -> Stored:
+    """Stores the prompt once: by request id, by the harness's prompt id, or by equal text within the window. Durable on return."""
+    words = _prompt_text(parts, event.prompt)
+
+    def work(txn: Txn) -> Stored:
+        known = txn.turn_of_request(request) or _same_prompt(txn, event, words, at)
+        if known is not None:
+            return Stored(number=known, new=False)
+        turn = Turn(
+            uid=parts.new_uid(),
+            number=0,
+            session=event.session,
+            agent=event.agent,
+            n=txn.session_turns(event.session) + 1,
+            harness=event.harness,
+            repo=place.scope,
+            at=at,
+            text=words,
+            attestation=attestation,
+            witness=witness,
+            request=request,
+        )
+        return Stored(number=txn.add_turn(turn), new=True)
+
+    return parts.store.write(work)
+
+
+def _prompt_text(parts: Parts, prompt: str) -> str:
+    stored = prompt.encode("utf-8", "replace")
+    if len(stored) > limits.TURN_MAX_BYTES:
+        prompt = stored[: limits.TURN_MAX_BYTES].decode("utf-8", "ignore") + _CUT
+    else:
+        prompt = stored.decode("utf-8")
+    return parts.redact(text.normal(prompt))
+
+
+def _same_prompt(txn: Txn, event: HookEvent, words: str, at: int) -> int | None:
+    if event.prompt_id:
+        return txn.turn_of_prompt(event.session, event.prompt_id)
+    last = next(txn.turns(session=event.session), None)
+    if last is None or last.text != words or last.witness.prompt_id:
+        return None
+    return last.number if abs(at - last.at) < limits.SAME_PROMPT_WINDOW_MS else None
+
+
+def record_commit(parts: Parts, event: HookEvent, place: Place) -> int | None:
+    """The note of the commit at HEAD (or ``event.sha``), once per sha; its id, or None where there is no news.
+
+    None during a rebase, cherry-pick, am, revert or merge: those move commits that are known.
+    """
+    checkout = place.checkout
+    if not checkout.common or repository.in_progress(checkout.git_dir):
+        return None
+    told = _git_show(checkout.root, event.sha)
+    if told is None:
+        return None
+    sha, subject, files = told
+    asker = Asker(actor=system(Surface.GIT).actor, surface=Surface.GIT, session=event.session)
+    wanted = _commit_wanted(parts, place, event, sha, subject, files)
+    return commit_note(parts, wanted, asker, once=f"commit/{place.scope}/{sha}")
+
+
+def _git_show(root: str, sha: str) -> tuple[str, str, list[str]] | None:
+    shown = repository.git(root, "show", "--no-patch", "--format=%H%x00%P%x00%s", sha or "HEAD", "--")
+    fields = (shown or "").strip("\n").split("\0")
+    if len(fields) != len(("sha", "parents", "subject")):
+        return None
+    full, parents, subject = fields
+    if " " in parents.strip():
+        return None
+    names = repository.git(root, "show", "--format=", "--name-only", "-z", "--no-renames", full, "--") or ""
+    return full, subject, [name for name in names.split("\0") if name]
+
+
+def _commit_wanted(parts: Parts, place: Place, event: HookEvent, sha: str, subject: str, files: list[str]) -> Wanted:
+    subject = " ".join(parts.redact(text.normal(_clean(subject))).split())[: limits.COMMIT_SUBJECT_MAX_CHARS]
+    listed = [parts.redact(_clean(f)) for f in files[: limits.COMMIT_FILES_MAX]]
+    more = len(files) - len(listed)
+    names = ", ".join(listed) + (f", +{more}" if more > 0 else "")
+    branch = place.checkout.branch or "a detached head"
+    session = f" in session {event.session}" if event.session else ""
+    content = f"Commit {sha[: limits.SHA_SHOWN_CHARS]} on {branch}{session}: {subject}\nFiles: {names or 'none'}"
+    return Wanted(
+        uid=parts.new_uid(),
+        content=content,
+        summary=text.summary_of(subject or content),
+        kind=Kind.FINDING,
+        priority=Priority.LOW,
+        provenance=Provenance.AUTO,
+        source=ev.Source(SourceType.COMMIT, sha),
+        scope=place.scope,
+        anchors=_commit_anchors(parts, place, files[: limits.COMMIT_FILES_MAX]),
+    )
+
+
+def _clean(line: str) -> str:
+    """A line of git's as text: bytes that are no UTF-8 become replacement characters."""
+    return line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _commit_anchors(parts: Parts, place: Place, files: list[str]) -> tuple[ev.Anchor, ...]:
+    anchors = []
+    for name in files:
+        path = repository.relative_path(place.checkout.root, place.checkout.root, _clean(name))
+        digest = parts.ground.digest(Path(place.checkout.root) / path) if path else None
+        if path and digest and len(path) <= limits.LINE_MAX_CHARS:
+            anchors.append(ev.Anchor(path=path, digest=digest, checkout_branch=place.checkout.branch))
+    return tuple(anchors)

@@ -1,0 +1,72 @@
+"""Contexts: which stretch of a conversation a hook belongs to, and which bundle it is owed (delivery.md, "Once")."""
+
+from typing import Final
+
+import msgspec
+
+from memd_daemon import limits
+from memd_daemon.model.delivery import Context
+from memd_daemon.service.clients import Client
+from memd_daemon.service.repos import Place
+from memd_hooks.events import HookEvent, Moment, StartSource
+
+OWED: Final = "owed"
+OFFERED: Final = "offered"
+DELIVERED: Final = "delivered"
+
+NEW_EPOCH: Final = frozenset({StartSource.STARTUP, StartSource.CLEAR, StartSource.FORK})
+
+
+def entered(known: Context | None, event: HookEvent, place: Place, client: Client | None, now_ms: int) -> Context:
+    """The context as it is once this event has come."""
+    here = known or Context(
+        session=event.session,
+        agent=event.agent,
+        harness=event.harness,
+        bundle_trigger=Moment.SUBAGENT_START if event.agent else Moment.SESSION_START,
+        started_at=now_ms,
+    )
+    changes = {
+        "repo": place.scope,
+        "last_at": now_ms,
+        "ended": event.moment == Moment.SESSION_END,
+        "entry_point": event.entry_point or here.entry_point,
+        **_turn(here, event),
+        **_epoch(known, here, event),
+    }
+    if client is not None:
+        changes |= {"with_person": client.with_person, "client_pid": client.pid}
+    return msgspec.structs.replace(here, **changes)
+
+
+def _turn(here: Context, event: HookEvent) -> dict[str, object]:
+    if event.moment == Moment.PROMPT_SUBMIT:
+        count = here.turns + (event.prompt_id != here.turn or not event.prompt_id)
+        return {"turn": event.prompt_id or str(count), "turns": count}
+    return {"turn": event.prompt_id or here.turn}
+
+
+def _epoch(known: Context | None, here: Context, event: HookEvent) -> dict[str, object]:
+    """A start, clear or fork of a known context and every compaction begin a new epoch; each of them is owed a bundle."""
+    if event.moment == Moment.POST_COMPACTION:
+        epoch = here.epoch + (known is not None)
+        return {"epoch": epoch, "bundle": OWED, "bundle_trigger": Moment.POST_COMPACTION}
+    if event.moment == Moment.SESSION_START:
+        again = known is not None and event.source in NEW_EPOCH
+        return {"epoch": here.epoch + again, "bundle": OWED, "bundle_trigger": Moment.SESSION_START}
+    if event.moment == Moment.SUBAGENT_START:
+        return {"bundle": OWED, "bundle_trigger": Moment.SUBAGENT_START}
+    return {}
+
+
+def with_paths(context: Context, moment: Moment, paths: tuple[str, ...]) -> Context:
+    """The context that has read, or edited, these files too."""
+    if moment == Moment.READ:
+        return msgspec.structs.replace(context, read=_later(context.read, paths))
+    if moment == Moment.PRE_EDIT:
+        return msgspec.structs.replace(context, edited=_later(context.edited, paths))
+    return context
+
+
+def _later(known: tuple[str, ...], paths: tuple[str, ...]) -> tuple[str, ...]:
+    return (*(p for p in known if p not in paths), *paths)[-limits.CONTEXT_PATHS_MAX :]

@@ -1,0 +1,277 @@
+"""A hook's call from its bytes to its answer: what is stored, what is owed, what is told (delivery.md; hooks.md).
+
+Each decision is taken and written to the ledger under one lock, so that two hooks at once never tell the same note twice. What
+waits for a disk (a prompt's turn) or for a model (its vector) happens outside of it.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotInTime
+from typing import Any, Final
+
+import msgspec
+
+from memd_client import wire
+from memd_daemon import limits
+from memd_daemon.ground.repository import relative_path
+from memd_daemon.model.delivery import Context, Delivery
+from memd_daemon.model.turn import Witness
+from memd_daemon.rules import Candidate, Decision, Situation, budget_tokens, decide
+from memd_daemon.service import candidates, capture
+from memd_daemon.service.clients import Client, client_above
+from memd_daemon.service.contexts import DELIVERED, OFFERED, entered, with_paths
+from memd_daemon.service.hookcounts import HookCounts
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.repos import Place, place_of
+from memd_daemon.store.port import Snapshot
+from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
+
+BLOCK_BREAK: Final = "\n"
+"""Between the bundle a context was owed and the block of the moment itself."""
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """One hook call, understood, with what does not change while it is answered."""
+
+    hook: wire.Hook
+    event: HookEvent
+    place: Place
+    paths: tuple[str, ...]
+    vector: Any = None
+    vectors: str = ""
+
+
+class Deliverer:
+    """Answers hooks. Safe to call from any thread."""
+
+    def __init__(self, parts: Parts, harnesses: Mapping[str, Harness], hold: bool = True) -> None:
+        self._parts = parts
+        self._harnesses = harnesses
+        self._names = {name: h.CLIENT_NAMES for name, h in harnesses.items()}
+        self._hold = hold
+        self._lock = threading.Lock()
+        self._embedding = ThreadPoolExecutor(1, thread_name_prefix="memd-query")
+        self.counts = HookCounts()
+
+    def close(self) -> None:
+        self._embedding.shutdown(wait=False, cancel_futures=True)
+
+    def answer(self, hook: wire.Hook, pid: int) -> bytes:
+        """The bytes for the hook's stdout; b"" is silence."""
+        began_ns = time.monotonic_ns()
+        try:
+            return self._answer(hook, pid)
+        except Exception:
+            self.counts.failed(hook.harness, hook.event)
+            raise
+        finally:
+            took_us = (time.monotonic_ns() - began_ns) // limits.NS_PER_US
+            self.counts.fired(hook.harness, hook.event, self._parts.now_ms(), took_us)
+
+    def _answer(self, hook: wire.Hook, pid: int) -> bytes:
+        harness = self._harnesses.get(hook.harness)
+        event = self._understood(harness, hook)
+        if harness is None or event is None:
+            return b""
+        if not hook.is_probe and (before := self._parts.ledger.replied(hook.request_id)) is not None:
+            return before
+        place = place_of(self._parts, event.cwd)
+        if event.moment == Moment.GIT_COMMIT:
+            if not hook.is_probe:
+                capture.record_commit(self._parts, event, place)
+            return b""
+        if not event.session:
+            return b""
+        return self._answer_session(hook, harness, event, place, pid)
+
+    def _understood(self, harness: Harness | None, hook: wire.Hook) -> HookEvent | None:
+        if harness is None:
+            return None
+        cwd = os.fsdecode(hook.cwd)
+        return harness.parse(hook.event, hook.stdin, cwd, wire.parse_environment(hook.environment))
+
+    def _answer_session(self, hook: wire.Hook, harness: Harness, event: HookEvent, place: Place, pid: int) -> bytes:
+        known = self._parts.ledger.context(event.session, event.agent)
+        looks = known is None or event.moment in (Moment.SESSION_START, Moment.PROMPT_SUBMIT)
+        client = client_above(pid, self._names, event.harness) if looks and pid else None
+        call = self._called(hook, harness, event, place, client)
+        with self._lock:
+            known = self._parts.ledger.context(event.session, event.agent)
+            context = entered(known, event, place, client, self._parts.now_ms())
+            answer, delivery, context = self._decide(call, context, harness)
+            reply = harness.render(event, answer)
+            if not hook.is_probe:
+                self._record(delivery, context, reply)
+        return reply
+
+    def _called(self, hook: wire.Hook, harness: Harness, event: HookEvent, place: Place, client: Client | None) -> Call:
+        """Stores a prompt's turn and takes its vector; resolves the paths of a file moment."""
+        vector, vectors = None, ""
+        if event.moment == Moment.PROMPT_SUBMIT:
+            pending = self._embedding.submit(self._parts.search.embed, event.prompt)
+            if not hook.is_probe:
+                store_prompt(self._parts, hook, harness, event, place, client, self._parts.now_ms(), spooled=False)
+            vector, vectors = self._query_vector(event.prompt, pending, hook.deadline_ns)
+        paths = (relative_path(place.checkout.root, event.cwd, p) for p in event.paths)
+        return Call(
+            hook=hook,
+            event=event,
+            place=place,
+            paths=tuple(p for p in paths if p),
+            vector=vector,
+            vectors=vectors,
+        )
+
+    def _query_vector(self, prompt: str, pending: "Future[Any]", deadline_ns: int) -> tuple[Any, str]:
+        """The full vector if it is there within its share of the deadline, else the token table's."""
+        left_ms = (deadline_ns - time.monotonic_ns()) / limits.NS_PER_MS - limits.REPLY_MARGIN_MS
+        wait_s = max(0.0, min(limits.QUERY_EMBEDDING_SHARE_MS, left_ms)) / limits.MS_PER_S
+        try:
+            full = pending.result(wait_s)
+        except NotInTime:
+            pending.cancel()
+            full = None
+        if full is not None:
+            return full, "full"
+        table = self._parts.search.table_vector(prompt)
+        return table, "table" if table is not None else ""
+
+    # deciding
+
+    def _decide(self, call: Call, context: Context, harness: Harness) -> tuple[HookAnswer, Delivery | None, Context]:
+        """What is told now: first the bundle that the context is owed, then what belongs to the moment."""
+        if call.event.moment not in candidates.MOMENTS_THAT_TELL:
+            return HookAnswer(), None, context
+        with self._parts.store.read() as snapshot:
+            owed = Decision()
+            if context.bundle != DELIVERED:
+                owed = self._bundle(snapshot, call, context, harness)
+            own = self._own(snapshot, call, context, harness, owed)
+        return self._told(call, context, owed, own)
+
+    def _bundle(self, snapshot: Snapshot, call: Call, context: Context, harness: Harness) -> Decision:
+        trigger = Moment(context.bundle_trigger)
+        found = candidates.at_start(self._parts, snapshot, call.place, context)
+        return decide(self._situation(call, context, harness, trigger, harness.CAP_UNITS, Decision()), found)
+
+    def _own(self, snapshot: Snapshot, call: Call, context: Context, harness: Harness, owed: Decision) -> Decision:
+        """What this very moment brings; a start brings nothing beyond its bundle."""
+        found: list[Candidate] = []
+        if call.event.moment in (Moment.READ, Moment.PRE_EDIT):
+            found = candidates.on_paths(self._parts, snapshot, call.place, context.session, call.paths)
+        elif call.event.moment == Moment.PROMPT_SUBMIT:
+            found = candidates.on_prompt(
+                self._parts, snapshot, call.place, context.session, call.event.prompt, call.vector
+            )
+        if not found:
+            return Decision()
+        cap = harness.CAP_UNITS - (harness.cost_units(owed.text + BLOCK_BREAK) if owed.text else 0)
+        return decide(self._situation(call, context, harness, call.event.moment, cap, owed), found)
+
+    def _situation(
+        self, call: Call, context: Context, harness: Harness, trigger: Moment, cap_units: int, owed: Decision
+    ) -> Situation:
+        ledger, event = self._parts.ledger, call.event
+        standing = ledger.standing(context.session, context.agent, context.epoch)
+        standing |= {c.candidate.view.note.uid: c.digest for c in owed.chosen}
+        spent = ledger.turn_tokens(context.session, context.turn, Moment.SUBAGENT_START)
+        sent = ledger.turn_notes(context.session, context.agent, context.turn) if context.turn else set()
+        if trigger == Moment.POST_COMPACTION:
+            sent = set()  # what was told before the compaction is gone from this context
+        return Situation(
+            trigger=trigger,
+            session=context.session,
+            repo=call.place.scope,
+            paths=call.paths,
+            directory=call.place.inside,
+            with_person=context.with_person,
+            permission_mode=event.permission_mode,
+            hold_enabled=self._hold,
+            held_this_turn=ledger.held_in_turn(context.session, context.agent, context.turn),
+            sent_this_turn=frozenset(sent),
+            standing=standing,
+            edited_here=frozenset(context.edited),
+            tags=self._parts.tags,
+            cost=self._parts.cost,
+            budget_tokens=budget_tokens(trigger, spent),
+            units=harness.cost_units,
+            cap_units=cap_units,
+        )
+
+    def _told(
+        self, call: Call, context: Context, owed: Decision, own: Decision
+    ) -> tuple[HookAnswer, Delivery | None, Context]:
+        held = own.hold is not None
+        context = with_paths(context, call.event.moment, () if held else call.paths)
+        context = msgspec.structs.replace(context, bundle=OFFERED if owed.chosen else DELIVERED)
+        if held:
+            answer = HookAnswer(hold=own.text, context=owed.text)
+        else:
+            answer = HookAnswer(context=BLOCK_BREAK.join(text for text in (owed.text, own.text) if text))
+        chosen, left_out = (*owed.chosen, *own.chosen), (*owed.left_out, *own.left_out)
+        if not chosen and not left_out:
+            return answer, None, context
+        delivery = Delivery(
+            request=call.hook.request_id,
+            at=self._parts.now_ms(),
+            trigger=call.event.moment,
+            harness=call.event.harness,
+            session=context.session,
+            agent=context.agent,
+            epoch=context.epoch,
+            turn=context.turn,
+            repo=call.place.scope,
+            held=held,
+            bundle=bool(owed.chosen),
+            notes=tuple(c.delivered() for c in chosen),
+            left_out=left_out,
+            tokens=owed.tokens + own.tokens,
+            vectors=call.vectors,
+        )
+        return answer, delivery, context
+
+    def _record(self, delivery: Delivery | None, context: Context, reply: bytes) -> None:
+        self._parts.ledger.put_context(context)
+        if delivery is not None:
+            self._parts.ledger.offer(delivery, reply)
+
+    def receipt(self, request: bytes) -> None:
+        """The hook has written its answer out: what was offered is delivered, and a bundle is owed no longer."""
+        with self._lock:
+            delivery = self._parts.ledger.receipt(request)
+            if delivery is None or not delivery.bundle:
+                return
+            context = self._parts.ledger.context(delivery.session, delivery.agent)
+            if context is not None and context.epoch == delivery.epoch and context.bundle == OFFERED:
+                self._parts.ledger.put_context(msgspec.structs.replace(context, bundle=DELIVERED))
+
+
+def store_prompt(
+    parts: Parts,
+    hook: wire.Hook,
+    harness: Harness,
+    event: HookEvent,
+    place: Place,
+    client: Client | None,
+    at_ms: int,
+    *,
+    spooled: bool,
+) -> capture.Stored:
+    """The user's turn, durable when this returns."""
+    witness = Witness(
+        peer_pid=client.pid if client else 0,
+        ancestors=client.ancestors if client else (),
+        entry_point=event.entry_point,
+        transcript_path=event.transcript_path,
+        prompt_id=event.prompt_id,
+        spooled=spooled,
+    )
+    attestation = capture.attestation_of(
+        witness,
+        person_entry=event.entry_point in harness.PERSON_ENTRY_POINTS,
+        nested=bool(client and client.nested),
+    )
+    return capture.store_turn(parts, event, place, witness, attestation, hook.request_id, at_ms)

@@ -1,0 +1,249 @@
+"""What stands here and why: list, show, log, turns, deliveries, and the shapes in which they are told."""
+
+import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+import msgspec
+
+from memd_client import api
+from memd_daemon import limits
+from memd_daemon.frames import words
+from memd_daemon.frames.history import event_line
+from memd_daemon.frames.show import shown
+from memd_daemon.model.delivery import Delivery
+from memd_daemon.model.event import Stored, payload_of, texts_of
+from memd_daemon.model.fold import trace
+from memd_daemon.model.ids import UID_BYTES, uid_text
+from memd_daemon.model.note import Note
+from memd_daemon.model.turn import Turn
+from memd_daemon.model.view import EventView, EvidenceView, FullView, NoteView, ReasonView
+from memd_daemon.service.asker import asker_of
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.refs import note_at
+from memd_daemon.service.repos import Place, place_of, scopes_at
+from memd_daemon.service.views import view_of
+from memd_daemon.store.port import Snapshot
+
+T = TypeVar("T")
+
+
+def iso(unix_ms: int) -> str:
+    """UTC as ISO 8601 to the second; "" for never."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_ms / limits.MS_PER_S)) if unix_ms else ""
+
+
+def note_out(parts: Parts, snapshot: Snapshot, view: NoteView) -> api.NoteOut:
+    """A note as `--json` tells it (surfaces.md)."""
+    note = view.note
+    return api.NoteOut(
+        id=view.id,
+        uid=uid_text(note.uid),
+        content=view.content,
+        summary=view.summary,
+        kind=note.kind,
+        priority=note.priority,
+        provenance=note.provenance,
+        frame_class=view.frame_class,
+        source=api.SourceOut(type=note.source.type, ref=note.source.ref),
+        scope=note.scope,
+        under=note.under,
+        tags=list(note.tags),
+        anchors=[api.AnchorOut(path=a.path, part=a.part, proxy=a.proxy) for a in note.anchors],
+        evidence=[
+            api.EvidenceOut(turn=e.turn, excerpt=snapshot.text(e.excerpt) or "", attestation=e.attestation)
+            for e in note.evidence
+        ],
+        level=note.level,
+        slug=note.slug,
+        revision_count=note.revision,
+        state=api.StateOut(belief=note.belief, currency=note.currency, shelf=note.shelf, task=note.task),
+        stale=[
+            api.StaleOut(path=g.path, signal=g.signal or "unknown", detail=g.detail) for g in view.ground if g.drifted
+        ],
+        created_at=iso(note.created_at),
+        last_confirmed_at=iso(note.last_confirmed_at),
+        valid_until=iso(note.valid_until),
+        tombstone=words.tombstone(view, parts.tags) if view.revoked else None,
+    )
+
+
+def _page(found: Iterable[T], limit: int, offset: int) -> tuple[list[T], int]:
+    """One page, and how many follow it. ``limit`` 0 is all."""
+    rest: Iterator[T] = islice(found, offset, None)
+    page = list(islice(rest, limit)) if limit else list(rest)
+    return page, sum(1 for _ in rest)
+
+
+def list_notes(parts: Parts, request: api.ListNotes) -> api.NotesReply:
+    """Notes that hold where the asker stands, newest first."""
+    asker = asker_of(parts.ledger, request.env, request.surface)
+    place = place_of(parts, request.cwd)
+    scopes = scopes_at(place, asker.session)
+    with parts.store.read() as snapshot:
+        wanted = (
+            note
+            for _, note in snapshot.notes()
+            if _listed(note, request) and (request.all_scopes or note.scope in scopes)
+        )
+        page, more = _page(wanted, request.limit, request.offset)
+        return api.NotesReply(notes=[_out(parts, snapshot, note, place) for note in page], more=more)
+
+
+def _listed(note: Note, request: api.ListNotes) -> bool:
+    if note.forgotten or (request.kind and note.kind != request.kind):
+        return False
+    if request.provenance and note.provenance != request.provenance:
+        return False
+    if request.revoked:
+        return note.revoked
+    return request.superseded or note.live
+
+
+def _out(parts: Parts, snapshot: Snapshot, note: Note, place: Place) -> api.NoteOut:
+    return note_out(parts, snapshot, view_of(parts, snapshot, note, place))
+
+
+def show(parts: Parts, request: api.Show) -> api.ShowReply:
+    """One note with everything that is known of it."""
+    place = place_of(parts, request.cwd)
+    with parts.store.read() as snapshot:
+        note = note_at(snapshot, request.ref)
+        view = view_of(parts, snapshot, note, place)
+        return api.ShowReply(note=note_out(parts, snapshot, view), text=_shown(parts, snapshot, view) + "\n")
+
+
+def _shown(parts: Parts, snapshot: Snapshot, view: NoteView) -> str:
+    note = view.note
+    full = FullView(
+        view=view,
+        reasons=_reasons(snapshot, note),
+        evidence=tuple(
+            EvidenceView(turn=e.turn, attestation=e.attestation, excerpt=snapshot.text(e.excerpt) or "")
+            for e in note.evidence
+        ),
+        informed_by=ids_of(snapshot, note.informed_by),
+        corroborated_by=ids_of(snapshot, note.corroborations),
+    )
+    return shown(full, parts.now_ms(), parts.tags)
+
+
+def _reasons(snapshot: Snapshot, note: Note) -> tuple[ReasonView, ...]:
+    """Every judgment on the note, oldest first."""
+    fallen = [
+        ReasonView(
+            what="revoked",
+            at=r.at,
+            actor=r.actor,
+            signed=r.signed,
+            reason=snapshot.text(r.reason) or "",
+            by=snapshot.id_of(r.by) or 0,
+        )
+        for r in (*note.past_revocations, *note.revocations)
+    ]
+    back = note.reinstated
+    lifted = [ReasonView(what="reinstated", at=back.at, actor=back.actor, signed=back.signed)] if back else []
+    proposed = [
+        ReasonView(
+            what=f"proposed to {p.act}",
+            at=p.at,
+            actor="agent",
+            reason=snapshot.text(p.reason) or "",
+            by=snapshot.id_of(p.by) or 0,
+        )
+        for p in note.proposals
+    ]
+    return tuple(sorted((*fallen, *lifted, *proposed), key=lambda r: r.at))
+
+
+def ids_of(snapshot: Snapshot, uids: Iterable[bytes]) -> tuple[int, ...]:
+    """Numbers of the notes that are known here."""
+    return tuple(i for i in (snapshot.id_of(uid) for uid in uids) if i)
+
+
+def log_of(parts: Parts, request: api.Log) -> api.LogReply:
+    """A note's whole history: every event with who, through which door, and what it did."""
+    with parts.store.read() as snapshot:
+        note = note_at(snapshot, request.ref)
+        events = [_event_out(parts, snapshot, s, effect) for s, effect in trace(snapshot.events_of(note.uid))]
+        return api.LogReply(id=snapshot.id_of(note.uid) or 0, events=events)
+
+
+def _event_out(parts: Parts, snapshot: Snapshot, stored: Stored, effect: str) -> api.EventOut:
+    event = stored.event
+    return api.EventOut(
+        uid=uid_text(event.uid),
+        type=event.type,
+        at=iso(event.at),
+        actor=event.actor,
+        surface=event.surface,
+        session=event.session,
+        signed=stored.signed,
+        effect=effect,
+        line=event_line(_event_view(snapshot, stored, effect), parts.tags),
+    )
+
+
+def _event_view(snapshot: Snapshot, stored: Stored, effect: str) -> EventView:
+    try:
+        payload = payload_of(stored.event)
+    except (msgspec.ValidationError, msgspec.DecodeError):
+        payload = None
+    if payload is None:
+        return EventView(stored=stored, effect=effect)
+    texts = {d: t for d in texts_of(payload) if (t := snapshot.text(d)) is not None}
+    named = [value for field in payload.__struct_fields__ for value in _uids(getattr(payload, field))]
+    ids = {uid: id_ for uid in named if (id_ := snapshot.id_of(uid))}
+    return EventView(stored=stored, effect=effect, ids=ids, texts=texts)
+
+
+def _uids(value: object) -> list[bytes]:
+    """What may be a uid in a payload's field."""
+    found = value if isinstance(value, tuple) else (value,)
+    return [v for v in found if isinstance(v, bytes) and len(v) == UID_BYTES]
+
+
+def turns(parts: Parts, request: api.Turns) -> api.TurnsReply:
+    """What the user said, newest first."""
+    with parts.store.read() as snapshot:
+        page, more = _page(snapshot.turns(session=request.session or None), request.limit, request.offset)
+    return api.TurnsReply(turns=[_turn_out(t) for t in page], more=more)
+
+
+def _turn_out(turn: Turn) -> api.TurnOut:
+    return api.TurnOut(
+        turn=turn.number,
+        session=turn.session,
+        n=turn.n,
+        text=turn.text,
+        attestation=turn.attestation,
+        at=iso(turn.at),
+        harness=turn.harness,
+        agent=turn.agent,
+    )
+
+
+def deliveries(parts: Parts, request: api.Deliveries) -> api.DeliveriesReply:
+    """What memd told which agent, when and why; and what it left out, by which rule."""
+    found = parts.ledger.deliveries(session=request.session or None)
+    page, more = _page(found, request.limit, request.offset)
+    return api.DeliveriesReply(deliveries=[delivery_out(d) for d in page], more=more)
+
+
+def delivery_out(delivery: Delivery) -> api.DeliveryOut:
+    return api.DeliveryOut(
+        at=iso(delivery.at),
+        trigger=delivery.trigger,
+        harness=delivery.harness,
+        session=delivery.session,
+        agent=delivery.agent,
+        turn=delivery.turn,
+        epoch=delivery.epoch,
+        state=delivery.state,
+        held=delivery.held,
+        notes=[api.DeliveredOut(id=n.id, digest=n.digest.hex(), tokens=n.tokens) for n in delivery.notes],
+        left_out=[api.LeftOutOut(id=left.id, rule=left.rule) for left in delivery.left_out],
+        tokens=delivery.tokens,
+        vectors=delivery.vectors,
+    )

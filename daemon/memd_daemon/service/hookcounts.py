@@ -1,0 +1,56 @@
+"""How often, when and how fast hooks were answered: what `status` and `doctor` judge them by. In memory, per (harness, event)."""
+
+import threading
+from collections import defaultdict, deque
+from collections.abc import Sequence
+
+from memd_daemon import limits
+
+
+class HookCounts:
+    """Counters and the latest durations. Safe to call from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._took_us: dict[str, deque[int]] = defaultdict(lambda: deque(maxlen=limits.HOOK_SAMPLES_KEPT))
+        self._last_ms: dict[str, int] = {}
+        self._failures: dict[str, int] = defaultdict(int)
+
+    def fired(self, harness: str, event: str, now_ms: int, took_us: int) -> None:
+        key = f"{harness} {event}"
+        with self._lock:
+            self._took_us[key].append(took_us)
+            self._last_ms[key] = now_ms
+
+    def failed(self, harness: str, event: str) -> None:
+        with self._lock:
+            self._failures[f"{harness} {event}"] += 1
+
+    def last(self) -> dict[str, int]:
+        """Unix ms of the last answer by "harness event"."""
+        with self._lock:
+            return dict(self._last_ms)
+
+    def latest_us(self) -> dict[str, int]:
+        """Microseconds of the last answer by "harness event"."""
+        with self._lock:
+            return {key: took[-1] for key, took in self._took_us.items() if took}
+
+    def told(self) -> dict[str, dict[str, int]]:
+        """Per "harness event": count in the window, median and 99th percentile in microseconds, failures, last (Unix ms)."""
+        with self._lock:
+            return {
+                key: {
+                    "sampled": len(took),
+                    "p50_us": percentile(sorted(took), limits.MEDIAN),
+                    "p99_us": percentile(sorted(took), limits.TAIL),
+                    "failures": self._failures.get(key, 0),
+                    "last_ms": self._last_ms.get(key, 0),
+                }
+                for key, took in self._took_us.items()
+            }
+
+
+def percentile(ordered: Sequence[int], share: float) -> int:
+    """The value below which ``share`` of the ordered samples lie; 0 where there are none."""
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0

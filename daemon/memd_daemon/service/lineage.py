@@ -1,0 +1,79 @@
+"""What a new note is near to, and what it was built on (model.md, sections 4 and 5)."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from memd_daemon import limits
+from memd_daemon.frames.words import tombstone
+from memd_daemon.model.note import Note
+from memd_daemon.service import text
+from memd_daemon.service.asker import Asker
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.repos import GLOBAL
+from memd_daemon.service.views import view_of
+from memd_daemon.store.port import Snapshot
+
+
+class Kin(msgspec.Struct, frozen=True, kw_only=True):
+    """Notes that were delivered in the writer's context: those the content overlaps, and the others of that turn."""
+
+    derived_from: tuple[bytes, ...] = ()
+    informed_by: tuple[bytes, ...] = ()
+
+
+def alike(parts: Parts, snapshot: Snapshot, content: str, scope: str, share: float) -> Iterator[tuple[int, Note]]:
+    """Notes of this scope or the global one whose words are alike enough, best first."""
+    words = text.words_of(content)
+    for hit in parts.search.find(content, (scope, GLOBAL), limits.RECALL_DEFAULT_K):
+        uid = snapshot.uid_of(hit.id)
+        note = snapshot.note(uid) if uid else None
+        other = snapshot.text(note.revisions[0].content) if note else None
+        if note is None or other is None or note.forgotten:
+            continue
+        close = hit.cosine is not None and hit.cosine >= limits.TOMBSTONE_NEAR_COSINE
+        if close or text.likeness(words, text.words_of(other)) >= share:
+            yield hit.id, note
+
+
+def near(parts: Parts, snapshot: Snapshot, content: str, scope: str) -> list[int]:
+    """Ids of held notes that say nearly the same."""
+    found = alike(parts, snapshot, content, scope, limits.NEAR_DUPLICATE_SHARE)
+    return [id_ for id_, note in found if not note.revoked]
+
+
+def struck_through(parts: Parts, snapshot: Snapshot, content: str, scope: str) -> list[tuple[int, Note, str]]:
+    """(id, note, tombstone) of revoked beliefs that the content says again."""
+    found = alike(parts, snapshot, content, scope, limits.TOMBSTONE_NEAR_SHARE)
+    return [
+        (id_, note, tombstone(view_of(parts, snapshot, note, None), parts.tags)) for id_, note in found if note.revoked
+    ]
+
+
+def kin_of(parts: Parts, snapshot: Snapshot, content: str, asker: Asker, not_of: frozenset[bytes]) -> Kin:
+    """What was delivered to the writer and stands in the content (shingles), and what else came in that turn."""
+    if not asker.session:
+        return Kin()
+    standing = set(parts.ledger.standing(asker.session, asker.agent, asker.epoch)) - not_of
+    derived = {uid for uid in standing if _overlaps(snapshot, content, uid)}
+    of_turn = parts.ledger.turn_notes(asker.session, asker.agent, asker.turn) - not_of - derived
+    return Kin(derived_from=tuple(sorted(derived)), informed_by=tuple(sorted(of_turn)))
+
+
+def _overlaps(snapshot: Snapshot, content: str, uid: bytes) -> bool:
+    note = snapshot.note(uid)
+    other = snapshot.text(note.shown.content) if note else None
+    return other is not None and text.shared(content, other) >= limits.DERIVED_SHINGLE_SHARE
+
+
+def descendants(snapshot: Snapshot, uid: bytes) -> list[Note]:
+    """Every note that is derived from this one, over any number of steps."""
+    seen, waiting, found = {uid}, [uid], []
+    while waiting:
+        for child in snapshot.children_of(waiting.pop()):
+            note = None if child in seen else snapshot.note(child)
+            seen.add(child)
+            if note is not None:
+                found.append(note)
+                waiting.append(child)
+    return found

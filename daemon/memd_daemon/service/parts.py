@@ -1,0 +1,80 @@
+"""What every use case works with: the store, the ledger, the indexes, the ground, and the world's clock and chance."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from memd_daemon import limits
+from memd_daemon.ground.files import FileGround
+from memd_daemon.model import event as ev
+from memd_daemon.model.ids import uuid7
+from memd_daemon.model.note import Note
+from memd_daemon.model.words import Actor
+from memd_daemon.service.asker import Asker
+from memd_daemon.service.search import Search
+from memd_daemon.store.port import Draft, Ledger, Store
+
+
+@dataclass(frozen=True)
+class Parts:
+    """One daemon's working set. ``now_ms`` is the wall clock (Unix ms); ``chance(n)`` gives n random bytes."""
+
+    home: Path
+    store: Store
+    ledger: Ledger
+    search: Search
+    redact: Callable[[str], str]
+    cost: Callable[[str], int]  # a text's cost against a budget, in tokens (delivery.md)
+    chance: Callable[[int], bytes]
+    tags: tuple[str, ...] = ()  # of every supported client: content must not pass for them
+    now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // limits.NS_PER_MS)
+    ground: FileGround = field(default_factory=FileGround)
+
+    def new_uid(self) -> bytes:
+        return uuid7(self.now_ms(), self.chance(limits.UID_RANDOM_BYTES))
+
+    def draft(
+        self,
+        type_: str,
+        note: bytes,
+        payload: msgspec.Struct,
+        *,
+        asker: Asker,
+        after: Note | None = None,
+        actor: Actor | None = None,
+        parents: tuple[bytes, ...] = (),
+        key_id: bytes = b"",
+    ) -> Draft:
+        """An event about ``note`` that comes after all that ``after`` has seen."""
+        event = self.event(type_, note, payload, asker=asker, after=after, actor=actor, parents=parents, key_id=key_id)
+        return Draft(body=ev.encode_event(event))
+
+    def event(
+        self,
+        type_: str,
+        note: bytes,
+        payload: msgspec.Struct,
+        *,
+        asker: Asker,
+        after: Note | None = None,
+        actor: Actor | None = None,
+        parents: tuple[bytes, ...] = (),
+        key_id: bytes = b"",
+    ) -> ev.Event:
+        return ev.Event(
+            uid=self.new_uid(),
+            note=note,
+            type=type_,
+            v=ev.VERSIONS[type_],
+            at=self.now_ms(),
+            actor=actor or (Actor.HUMAN if key_id else asker.actor),
+            surface=asker.surface,
+            session=asker.session,
+            agent=asker.agent,
+            key_id=key_id,
+            parents=after.heads if after else parents,
+            payload=ev.make_payload(payload),
+        )

@@ -1,0 +1,114 @@
+"""Recall: found by meaning and words, weighed by trust (recall.md). Queries are not stored."""
+
+from memd_client import api
+from memd_daemon import errors, limits
+from memd_daemon.frames.envelope import bundle
+from memd_daemon.frames.recall import recalled
+from memd_daemon.model.note import Note
+from memd_daemon.model.view import NoteView
+from memd_daemon.model.words import Kind, Provenance, SourceType
+from memd_daemon.service.asker import asker_of
+from memd_daemon.service.explain import note_out
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.repos import place_of, scopes_at
+from memd_daemon.service.search import Hit
+from memd_daemon.service.views import view_of
+from memd_daemon.service.wanted import checked_query
+from memd_daemon.store.port import Snapshot, Txn
+
+
+def recall(parts: Parts, request: api.Recall) -> api.RecallReply:
+    """The k notes that answer the query best, framed as an agent gets them. Raises EmptyQuery, UnknownWord."""
+    query = checked_query(request.query)
+    if request.kind and request.kind not in list(Kind):
+        raise errors.UnknownWord("kind", repr(request.kind[: limits.QUOTED_INPUT_MAX_CHARS]), ", ".join(Kind))
+    k = max(1, min(request.k, limits.RECALL_MAX_K))
+    asker = asker_of(parts.ledger, request.env, request.surface)
+    place = place_of(parts, request.cwd)
+    vector = parts.search.embed(query)
+    with parts.store.read() as snapshot:
+        scopes = _all_scopes(snapshot) if request.all_scopes else scopes_at(place, asker.session)
+        hits = parts.search.find(query, scopes, limits.RECALL_MAX_K, vector=vector, cold=request.superseded)
+        ranked = _ranked(parts, snapshot, hits, request)[:k]
+        views = [view_of(parts, snapshot, note, place) for _, _, note in ranked]
+        texts = [recalled(view, parts.now_ms(), parts.tags) for view in views]
+        found = [
+            api.Found(note=note_out(parts, snapshot, view), text=text, score=score, factors=factors)
+            for (score, factors, _), view, text in zip(ranked, views, texts, strict=True)
+        ]
+    _first_recalled(parts, views)
+    used = "full" if vector is not None else "table" if any(h.cosine is not None for h in hits) else ""
+    return api.RecallReply(found=found, text=bundle(views, texts) + "\n", vectors=used)
+
+
+def _all_scopes(snapshot: Snapshot) -> tuple[str, ...]:
+    return tuple(sorted({note.scope for _, note in snapshot.notes()}))
+
+
+def _ranked(
+    parts: Parts, snapshot: Snapshot, hits: list[Hit], request: api.Recall
+) -> list[tuple[float, dict[str, float], Note]]:
+    ranked = []
+    for hit in hits:
+        uid = snapshot.uid_of(hit.id)
+        note = snapshot.note(uid) if uid else None
+        if note is None or note.forgotten or (request.kind and note.kind != request.kind):
+            continue
+        if not (note.live or request.superseded):
+            continue
+        score, factors = weighed(parts, note, hit.relevance)
+        ranked.append((score, factors | {"cosine": hit.cosine or 0.0, "lexical": hit.lexical}, note))
+    ranked.sort(key=lambda r: (-r[0], r[2].uid))
+    return ranked
+
+
+def _first_recalled(parts: Parts, views: list[NoteView]) -> None:
+    """A commit's note gets its vector once somebody asked for it (hooks.md, section 4)."""
+    asked = [v.note.uid for v in views if v.note.source.type == SourceType.COMMIT]
+    if asked:
+
+        def work(txn: Txn) -> None:
+            for uid in asked:
+                txn.want_vector(uid)
+
+        parts.store.submit(work)
+
+
+def weighed(parts: Parts, note: Note, relevance: float) -> tuple[float, dict[str, float]]:
+    """(score, its factors) of a note (recall.md, "Weighing")."""
+    tier = limits.TIER_PRIOR[_tier(note)]
+    sure = _confidence(note)
+    fresh = _freshness(note, parts.now_ms())
+    bonus = limits.CORROBORATION_BONUS * min(len(note.corroborations), limits.CORROBORATIONS_COUNTED)
+    score = relevance * tier * sure * fresh + bonus
+    factors = {
+        "relevance": relevance,
+        "tier_prior": tier,
+        "confidence": sure,
+        "freshness": fresh,
+        "corroboration_bonus": bonus,
+    }
+    return score, factors
+
+
+def _tier(note: Note) -> str:
+    if note.provenance == Provenance.HUMAN:
+        return "operator"
+    return "corroborated" if note.corroborations else "unverified"
+
+
+def _confidence(note: Note) -> float:
+    start = limits.CONFIDENCE_START[note.provenance]
+    if note.provenance == Provenance.HUMAN:
+        return start
+    return max(0.0, start - limits.CONFLICT_COST * len(note.conflicts))
+
+
+def _freshness(note: Note, now_ms: int) -> float:
+    """Decay of an inference since it was recorded or a person confirmed it; endorsed notes do not decay."""
+    half_life = limits.HALF_LIFE_DAYS.get(note.provenance)
+    if half_life is None:
+        return 1.0
+    since = max(note.created_at, note.person_confirmed_at)
+    days = max(0, now_ms - since) / limits.TIME_MS_PER_DAY
+    return float(0.5 ** (days / half_life))

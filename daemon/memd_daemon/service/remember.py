@@ -1,0 +1,232 @@
+"""Recording a note: what is refused, what memd adds, and the one commit that it becomes (model.md, sections 2, 4 and 5)."""
+
+import msgspec
+
+from memd_client import api
+from memd_daemon import errors, limits
+from memd_daemon.model import event as ev
+from memd_daemon.model.ids import uid_text
+from memd_daemon.model.note import Note
+from memd_daemon.model.words import Actor, Provenance
+from memd_daemon.service import lineage
+from memd_daemon.service.asker import Asker, asker_of
+from memd_daemon.service.fall import fall_drafts, supersede_drafts
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.people import PlanBook, SignedAct, key_in_use
+from memd_daemon.service.refs import note_at
+from memd_daemon.service.repos import place_of
+from memd_daemon.service.wanted import Bound, Wanted, check, check_evidence
+from memd_daemon.store.port import Draft, Snapshot, Txn
+
+
+class Others(msgspec.Struct, frozen=True, kw_only=True):
+    """The notes that a write names."""
+
+    contradicts: Note | None = None
+    supersedes: Note | None = None
+    despite: Note | None = None
+    derived_from: tuple[Note, ...] = ()
+
+    @property
+    def corrected(self) -> frozenset[bytes]:
+        """Notes that the new one corrects rather than builds on."""
+        return frozenset(n.uid for n in (self.contradicts, self.supersedes, self.despite) if n)
+
+
+class Built(msgspec.Struct, frozen=True, kw_only=True):
+    """The new note's own events, final to the byte, and the texts they name: (salt, text)."""
+
+    recorded: bytes
+    texts: tuple[tuple[bytes, str], ...]
+    digest: bytes  # of the content
+    salt: bytes
+    promoted: bytes = b""
+
+
+def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Remembered:
+    """Records the note; with ``endorse`` gives the plan that a person has to sign first.
+
+    Raises the refusals of model.md, section 4; then nothing is stored.
+    """
+    asker = asker_of(parts.ledger, request.env, request.surface)
+    place = place_of(parts, request.cwd)
+    wanted = check(parts, request, asker, place)
+    with parts.store.read() as snapshot:
+        others = _others(snapshot, request)
+        evidence = check_evidence(parts, snapshot, request, wanted)
+        tombstones = _mistake_told(parts, snapshot, wanted, others)
+        near = lineage.near(parts, snapshot, wanted.content, wanted.scope)
+        kin = lineage.kin_of(parts, snapshot, wanted.content, asker, others.corrected)
+        key_id = key_in_use(snapshot) if request.endorse else b""
+        told = _lowered(snapshot, wanted, kin)
+    built = _build(parts, asker, wanted, others, kin, evidence, key_id)
+    if request.endorse:
+        return _as_plan(parts, plans, asker, wanted, others, built, key_id, near, tombstones)
+    id_, more = parts.store.write(lambda txn: _write(parts, txn, asker, wanted, others, built, []))
+    _indexed(parts, id_, wanted, others)
+    return api.Remembered(id=id_, uid=uid_text(wanted.uid), near=near, tombstones=tombstones, told=told + more)
+
+
+def _others(snapshot: Snapshot, request: api.Remember) -> Others:
+    def at(ref: str) -> Note | None:
+        return note_at(snapshot, ref) if ref else None
+
+    return Others(
+        contradicts=at(request.contradicts),
+        supersedes=at(request.supersedes),
+        despite=at(request.despite),
+        derived_from=tuple(note_at(snapshot, ref) for ref in request.derived_from),
+    )
+
+
+def _mistake_told(parts: Parts, snapshot: Snapshot, wanted: Wanted, others: Others) -> list[str]:
+    """Tombstones to answer with. Raises KnownMistake where the content is a revoked belief and `despite` does not name it."""
+    told = []
+    for id_, note, line in lineage.struck_through(parts, snapshot, wanted.content, wanted.scope):
+        if note.uid not in others.corrected:
+            raise errors.KnownMistake(line, id_, id_)
+        told.append(line)
+    return told
+
+
+def _lowered(snapshot: Snapshot, wanted: Wanted, kin: lineage.Kin) -> list[str]:
+    """A word to the writer where what it built on is weaker than what it claims."""
+    sources = [n for n in (snapshot.note(uid) for uid in kin.derived_from) if n]
+    weaker = [n for n in sources if Provenance(n.provenance).rank < wanted.provenance.rank]
+    if not weaker:
+        return []
+    ids = " ".join(f"[{snapshot.id_of(n.uid)}]" for n in weaker)
+    return [f"derived from {ids}, so it is framed no higher than that until a person endorses it"]
+
+
+def _build(
+    parts: Parts,
+    asker: Asker,
+    wanted: Wanted,
+    others: Others,
+    kin: lineage.Kin,
+    evidence: Bound,
+    key_id: bytes,
+) -> Built:
+    salt, summary_salt = parts.chance(limits.SALT_BYTES), parts.chance(limits.SALT_BYTES)
+    digest = ev.blob_digest(salt, wanted.content.encode())
+    named = {n.uid for n in others.derived_from}
+    recorded = parts.event(
+        "recorded",
+        wanted.uid,
+        ev.Recorded(
+            content=digest,
+            summary=ev.blob_digest(summary_salt, wanted.summary.encode()),
+            kind=wanted.kind,
+            priority=wanted.priority,
+            provenance=wanted.provenance,
+            source=wanted.source,
+            scope=wanted.scope,
+            under=wanted.under,
+            tags=wanted.tags,
+            anchors=wanted.anchors,
+            evidence=tuple(e for e, _, _ in evidence),
+            derived_from=tuple(sorted(named | set(kin.derived_from))),
+            informed_by=kin.informed_by,
+            corrects=tuple(sorted(others.corrected)),
+            process=wanted.process,
+            harness=asker.harness,
+        ),
+        asker=asker,
+    )
+    promoted = b""
+    if key_id:
+        act = ev.Promoted(to=Provenance.HUMAN, revision=1, content=digest)
+        promoted = ev.encode_event(
+            parts.event("promoted", wanted.uid, act, asker=asker, parents=(recorded.uid,), key_id=key_id)
+        )
+    texts = ((salt, wanted.content), (summary_salt, wanted.summary), *((s, t) for _, s, t in evidence))
+    return Built(recorded=ev.encode_event(recorded), texts=texts, digest=digest, salt=salt, promoted=promoted)
+
+
+def _write(
+    parts: Parts, txn: Txn, asker: Asker, wanted: Wanted, others: Others, built: Built, signed: list[Draft]
+) -> tuple[int, list[str]]:
+    """One commit: the new note, and what it does to the notes it corrects. Both or neither."""
+    for salt, words in built.texts:
+        txn.put_text(words, salt)
+    drafts: list[Draft] = [Draft(body=built.recorded), *signed]
+    told: list[str] = []
+    if others.contradicts:
+        more, told = fall_drafts(parts, txn, others.contradicts.uid, wanted, asker)
+        drafts += more
+    if others.supersedes:
+        more, said = supersede_drafts(parts, txn, others.supersedes.uid, wanted.uid, wanted.reason, asker)
+        drafts, told = drafts + more, told + said
+    txn.append(drafts, at=parts.now_ms())
+    if wanted.provenance is Provenance.AUTO and asker.actor is Actor.SYSTEM:
+        txn.no_vector(wanted.uid)
+    else:
+        txn.want_vector(wanted.uid)
+    id_ = txn.id_of(wanted.uid)
+    if id_ is None:
+        raise errors.StoreDamaged(f"note {uid_text(wanted.uid)} was appended and has no number")
+    return id_, told
+
+
+def _as_plan(
+    parts: Parts,
+    plans: PlanBook,
+    asker: Asker,
+    wanted: Wanted,
+    others: Others,
+    built: Built,
+    key_id: bytes,
+    near: list[int],
+    tombstones: list[str],
+) -> api.Remembered:
+    def finish(signatures: list[bytes]) -> api.Sealed:
+        signed = [Draft(body=built.promoted, sig=signatures[0])]
+        id_, told = parts.store.write(lambda txn: _write(parts, txn, asker, wanted, others, built, signed))
+        _indexed(parts, id_, wanted, others)
+        return api.Sealed(id=id_, uid=uid_text(wanted.uid), told=told)
+
+    act = SignedAct(
+        body=built.promoted,
+        content=wanted.content,
+        salt=built.salt,
+        digest=built.digest,
+        revision=1,
+        act="record and endorse",
+        id=0,
+        change=f"{wanted.provenance} -> {Provenance.HUMAN}",
+        kind=wanted.kind,
+        scope=wanted.scope,
+        priority=wanted.priority,
+    )
+    plan = plans.open(parts, [act], key_id, finish)
+    return api.Remembered(id=0, uid=uid_text(wanted.uid), near=near, tombstones=tombstones, plan=plan)
+
+
+def _indexed(parts: Parts, id_: int, wanted: Wanted, others: Others) -> None:
+    """The new note is findable at once, and a superseded one lies in the cold index."""
+    parts.search.add(id_, wanted.scope, wanted.content)
+    if others.supersedes is not None:
+        with parts.store.read() as snapshot:
+            older, older_id = snapshot.note(others.supersedes.uid), snapshot.id_of(others.supersedes.uid)
+            if older is not None and older_id is not None:
+                parts.search.move(snapshot, older_id, older)
+
+
+def commit_note(parts: Parts, wanted: Wanted, asker: Asker, *, once: str) -> int | None:
+    """Records a commit's note: `auto`, not embedded until it is first recalled (hooks.md, section 4).
+
+    ``once`` names the setting that remembers it, written in the same transaction: None where it is set already.
+    """
+    built = _build(parts, asker, wanted, Others(), lineage.Kin(), (), b"")
+
+    def work(txn: Txn) -> int | None:
+        if txn.setting(once) is not None:
+            return None
+        txn.put_setting(once, wanted.uid)
+        return _write(parts, txn, asker, wanted, Others(), built, [])[0]
+
+    id_ = parts.store.write(work)
+    if id_ is not None:
+        parts.search.add(id_, wanted.scope, wanted.content)
+    return id_

@@ -1,0 +1,324 @@
+"""Finding: words at once, vectors as soon as they are there (recall.md, "Finding"; model-choice.md).
+
+`Search` owns the derived indexes. They come in behind the daemon's first answers, in this order: words, the token table, the
+stored vectors, the model; what is not in yet is simply not used. A note is findable by its words the moment its write returned;
+its vector follows from the queue in the store. Superseded and archived notes lie in the scope's cold index.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from memd_daemon import limits
+from memd_daemon.model.note import Note
+from memd_daemon.store.port import Snapshot, Store, Txn
+
+if TYPE_CHECKING:
+    from memd_daemon.index.embed import Embedder, QueryTable
+    from memd_daemon.index.vectors import ScopedVectors
+    from memd_daemon.index.words import WordIndex
+
+log: Final = logging.getLogger("memd.search")
+
+COLD: Final = "cold "
+"""Prefix of the scope under which notes that are out of the working set are indexed."""
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """One candidate. ``relevance`` is the fused score, 0 to 1."""
+
+    id: int
+    relevance: float
+    lexical: float = 0.0  # share of the best one's BM25
+    cosine: float | None = None
+
+
+class Match(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a query's words stand in a text, unnormalized: what the gate reads (delivery.md)."""
+
+    idf_share: float
+    terms: int
+    identifiers: int
+
+
+def home_of(note: Note) -> str:
+    """The index scope in which a note lies; "" for one that lies in none."""
+    if note.forgotten:
+        return ""
+    return note.scope if note.live else COLD + note.scope
+
+
+class Search:
+    """Derived indexes of one store. Safe to call from any thread."""
+
+    def __init__(self, folder: Path, store: Store) -> None:
+        self._folder = folder
+        self._store = store
+        self._words: WordIndex | None = None
+        self._table: QueryTable | None = None
+        self._vectors: ScopedVectors | None = None
+        self._embedder: Embedder | None = None
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._embedding = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._early: list[tuple[int, str, str]] = []
+        self._early_lock = threading.Lock()
+
+    # life
+
+    def begin(self) -> None:
+        """Loads everything on a thread of its own, then embeds what waits."""
+        self._thread = threading.Thread(target=self._run, name="memd-index", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+        if self._words is not None:
+            self._words.flush(self._newest())
+            self._words.close()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the model is in."""
+        return self._embedder is not None
+
+    def _run(self) -> None:
+        try:
+            self.load_words()
+            self.load_vectors()
+            self.load_model()
+            while not self._stop.is_set():
+                self._wake.clear()
+                self.embed_waiting(self._stop.is_set)
+                if self._words is not None and self._words.pending >= limits.WORDS_PENDING_MAX:
+                    self._words.flush(self._newest())
+                self._wake.wait()
+        except Exception:  # the daemon goes on with what is in: hooks answer from words, or not at all
+            log.exception("the indexes stopped")
+
+    def load_words(self) -> None:
+        """The word index, brought up to date with the store, or made anew where it is missing or behind."""
+        from memd_daemon.index.words import WordIndex
+
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        words = WordIndex(self._folder / "words")
+        with self._store.read() as snapshot:
+            self._catch_up(words, snapshot)
+        with self._early_lock:
+            self._words, early = words, self._early
+            self._early = []
+        for id_, scope, text in early:
+            words.add(id_, scope, text)
+
+    def _catch_up(self, words: "WordIndex", snapshot: Snapshot) -> None:
+        """Says again every note after the index's mark, newest first, so that it costs what is missing and no more."""
+        mark = words.mark or 0
+        for id_, note in snapshot.notes():
+            if id_ <= mark:
+                break
+            self._index_words(words, snapshot, id_, note)
+
+    def _newest(self) -> int:
+        with self._store.read() as snapshot:
+            return next((id_ for id_, _ in snapshot.notes()), 0)
+
+    def _index_words(self, words: "WordIndex", snapshot: Snapshot, id_: int, note: Note) -> None:
+        scope, text = home_of(note), snapshot.text(note.revisions[0].content)
+        if scope and text is not None:
+            words.add(id_, scope, text)
+
+    def load_vectors(self) -> None:
+        """The token table, and every stored vector by scope."""
+        from memd_daemon.index.embed import Embedder, QueryTable
+        from memd_daemon.index.vectors import ScopedVectors
+
+        self._table = QueryTable()
+        shape = Embedder()
+        vectors = ScopedVectors(shape.model_id, shape.dim, self._fetch)
+        with self._store.read() as snapshot:
+            vectors.rebuild(self._stored_vectors(snapshot, shape.model_id))
+        self._vectors = vectors
+
+    def _stored_vectors(self, snapshot: Snapshot, model: str) -> "Iterator[tuple[str, int, Any]]":
+        import numpy as np
+
+        for id_, stored in snapshot.vectors(model):
+            uid = snapshot.uid_of(id_)
+            note = snapshot.note(uid) if uid else None
+            if note is not None and home_of(note):
+                yield home_of(note), id_, np.frombuffer(stored, np.float16)
+
+    def _fetch(self, keys: Sequence[int]) -> Any:
+        import numpy as np
+
+        dim = self._vectors.dim if self._vectors else 0
+        rows = np.zeros((len(keys), dim), np.float16)
+        with self._store.read() as snapshot:
+            for row, key in enumerate(keys):
+                uid = snapshot.uid_of(key)
+                stored = snapshot.vector(self.model_id, uid) if uid else None
+                if stored is not None:
+                    rows[row] = np.frombuffer(stored, np.float16)
+        return rows
+
+    def load_model(self) -> None:
+        from memd_daemon.index.embed import Embedder
+
+        embedder = Embedder()
+        embedder.load()
+        self._embedder = embedder
+
+    @property
+    def model_id(self) -> str:
+        return self._vectors.model_id if self._vectors else ""
+
+    @property
+    def vector_count(self) -> int:
+        return len(self._vectors) if self._vectors else 0
+
+    def rebuild(self, *, embed: bool) -> int:
+        """Words and vectors anew from the store; how many vectors there are then. Blocks until none waits."""
+        if self._words is not None:
+            with self._store.read() as snapshot:
+                self._words.clear()
+                self._catch_up(self._words, snapshot)
+                self._words.flush(self._newest())
+        if self._vectors is None:
+            self.load_vectors()
+        if self._embedder is None:
+            self.load_model()
+        if embed:
+            self._forget_vectors()
+        self.embed_waiting(self._stop.is_set)
+        with self._store.read() as snapshot:
+            if self._vectors is not None:
+                self._vectors.rebuild(self._stored_vectors(snapshot, self.model_id))
+        return self.vector_count
+
+    def _forget_vectors(self) -> None:
+        with self._store.read() as snapshot:
+            uids = [uid for id_, _ in snapshot.vectors(self.model_id) if (uid := snapshot.uid_of(id_))]
+
+        def work(txn: Txn) -> None:
+            for uid in uids:
+                txn.want_vector(uid)
+
+        self._store.write(work)
+
+    # changes
+
+    def add(self, id_: int, scope: str, text: str) -> None:
+        """A new note: found by its words from now on; its vector comes from the queue."""
+        with self._early_lock:
+            if self._words is None:
+                self._early.append((id_, scope, text))
+            else:
+                self._words.add(id_, scope, text)
+        self._wake.set()
+
+    def move(self, snapshot: Snapshot, id_: int, note: Note) -> None:
+        """A note whose scope or standing changed lies where `home_of` says, and nowhere else."""
+        text, scope = snapshot.text(note.revisions[0].content), home_of(note)
+        if self._words is not None:
+            self._words.remove(id_)
+            if scope and text is not None:
+                self._words.add(id_, scope, text)
+        if self._vectors is not None:
+            for old in (note.scope, COLD + note.scope):
+                self._vectors.remove(old, id_)
+            stored = snapshot.vector(self.model_id, note.uid)
+            if scope and stored is not None:
+                self._vectors.add(scope, id_, self._array(stored))
+
+    def _array(self, stored: bytes) -> Any:
+        import numpy as np
+
+        return np.frombuffer(stored, np.float16)
+
+    def embed_waiting(self, enough: Callable[[], bool], progress: Callable[[int], None] | None = None) -> int:
+        """Computes the vectors that wait in the store's queue until none waits or ``enough`` says so; how many."""
+        done = 0
+        while self._embedder is not None and self._vectors is not None and not enough():
+            with self._store.read() as snapshot:
+                ids = snapshot.unembedded(self.model_id, limits.EMBED_BATCH_NOTES)
+                waiting = [(i, n, snapshot.text(n.revisions[0].content)) for i, n in self._notes(snapshot, ids)]
+            if not waiting:
+                break
+            for id_, note, text in waiting:
+                if enough():
+                    return done
+                self._embed_one(id_, note, text or "")
+                done += 1
+                if progress:
+                    progress(done)
+        return done
+
+    def _notes(self, snapshot: Snapshot, ids: Iterable[int]) -> Iterator[tuple[int, Note]]:
+        for id_ in ids:
+            uid = snapshot.uid_of(id_)
+            note = snapshot.note(uid) if uid else None
+            if note is not None:
+                yield id_, note
+
+    def _embed_one(self, id_: int, note: Note, text: str) -> None:
+        vector = self.embed(text)
+        if vector is None or self._vectors is None:
+            return
+        stored = vector.astype("<f2").tobytes()
+        model = self.model_id
+        self._store.write(lambda txn: txn.put_vector(model, note.uid, stored))
+        if home_of(note):
+            self._vectors.add(home_of(note), id_, vector)
+
+    # looking
+
+    def embed(self, text: str) -> Any:
+        """The full vector of a text, or None while the model is not in. One model run at a time."""
+        if self._embedder is None:
+            return None
+        with self._embedding:
+            return self._embedder.embed(text)
+
+    def table_vector(self, text: str) -> Any:
+        """The token table's vector of a text, or None while it is not in."""
+        return self._table.vector(text) if self._table is not None else None
+
+    def find(self, query: str, scopes: Iterable[str], k: int, *, vector: Any = None, cold: bool = False) -> list[Hit]:
+        """The k best of these scopes, best first; by the table's vector where none is given."""
+        from memd_daemon.index.fuse import fuse
+
+        asked = list(scopes)
+        asked += [COLD + s for s in asked] if cold else []
+        words = self._words
+        ranked = words.search(query, asked, limits.FUSION_CANDIDATES) if words is not None else []
+        if vector is None:
+            vector = self.table_vector(query)
+        near: list[tuple[int, float]] = []
+        if self._vectors is not None and vector is not None and vector.any():
+            near = self._vectors.search(asked, vector, limits.FUSION_CANDIDATES)
+        cosines = dict(near)
+        return [
+            Hit(id=one.key, relevance=one.score, lexical=one.lexical, cosine=cosines.get(one.key))
+            for one in fuse(ranked, near, k)
+        ]
+
+    def matcher(self, query: str) -> Callable[[str], Match]:
+        """A function that says how far the query's words stand in a text; all zero while the words are not in."""
+        words = self._words
+        if words is None:
+            return lambda text: Match(idf_share=0.0, terms=0, identifiers=0)
+        weighed = words.weigh(query)
+
+        def match(text: str) -> Match:
+            found = words.evidence(weighed, text)
+            return Match(idf_share=found.idf_share, terms=found.terms, identifiers=found.identifiers)
+
+        return match

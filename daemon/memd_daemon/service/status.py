@@ -1,0 +1,150 @@
+"""How memd is: daemon, store, index, hooks, last delivery, spool, sessions, and what is wrong with its fix (surfaces.md)."""
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memd_client import __version__, api, signing
+from memd_daemon import limits
+from memd_daemon.model.event import KeyEnrolled, payload_of
+from memd_daemon.service import spool
+from memd_daemon.service.explain import delivery_out, iso
+from memd_daemon.service.hookcounts import HookCounts
+from memd_daemon.service.parts import Parts
+from memd_daemon.store.port import Snapshot
+
+
+def status(parts: Parts, counts: HookCounts, started_ms: int) -> api.StatusReply:
+    """Everything `memd status` says."""
+    with parts.store.read() as snapshot:
+        store, spooled, people = _store(parts, snapshot), _spool(parts, snapshot), _people(parts, snapshot)
+        model = parts.search.model_id
+        waiting = len(snapshot.unembedded(model, limits.STATUS_QUEUE_MAX)) if model else 0
+    last = next(parts.ledger.deliveries(), None)
+    return api.StatusReply(
+        daemon=_daemon(parts, started_ms),
+        store=store,
+        index={
+            "model": parts.search.model_id,
+            "ready": parts.search.ready,
+            "vectors": parts.search.vector_count,
+            "waiting": waiting,
+        },
+        hooks={key: {**told, "last": iso(told["last_ms"])} for key, told in counts.told().items()},
+        last_delivery=_plain(delivery_out(last)) if last else None,
+        spool=spooled,
+        queue={"proposals": store.pop("proposals"), "conflicts": store.pop("conflicts"), "review": store.pop("review")},
+        sessions=_sessions(parts),
+        people=people,
+        problems=_problems(spooled),
+    )
+
+
+def _plain(delivery: api.DeliveryOut) -> dict[str, Any]:
+    told: dict[str, Any] = msgspec.to_builtins(delivery)
+    return told
+
+
+def _daemon(parts: Parts, started_ms: int) -> dict[str, Any]:
+    return {
+        "pid": os.getpid(),
+        "version": __version__,
+        "up_since": iso(started_ms),
+        "memory_bytes": memory_bytes(),
+        "home": str(parts.home),
+    }
+
+
+def memory_bytes() -> int:
+    """Resident memory of this process; 0 where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _store(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
+    kinds: Counter[str] = Counter()
+    classes: Counter[str] = Counter()
+    told: Counter[str] = Counter(revoked=0, superseded=0, proposals=0, conflicts=0, review=0)
+    for _, note in snapshot.notes():
+        if note.forgotten:
+            continue
+        kinds[note.kind] += 1
+        classes[note.provenance] += 1
+        told["revoked"] += note.revoked
+        told["superseded"] += note.currency != "current"
+        told["proposals"] += len(note.proposals)
+        told["conflicts"] += bool(note.conflicts)
+        told["review"] += bool(note.flags)
+    counts = snapshot.counts()
+    return {
+        "notes": counts.notes,
+        "by_kind": dict(kinds),
+        "by_provenance": dict(classes),
+        "events": counts.events,
+        "commits": counts.commits,
+        "turns": counts.turns,
+        "bytes_on_disk": counts.bytes_on_disk,
+        **told,
+    }
+
+
+def _spool(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
+    sizes = list(spool.sizes(parts.home))
+    return {
+        "waiting": len(sizes),
+        "bytes": sum(sizes),
+        "dropped": spool.dropped_in(snapshot.setting(spool.DROPPED)),
+    }
+
+
+def _people(parts: Parts, snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Enrolments of the last days: fingerprint, when, at which terminal, and how to reject one."""
+    since = parts.now_ms() - limits.ENROLMENT_TOLD_DAYS * limits.TIME_MS_PER_DAY
+    told = []
+    for stored in snapshot.events_of(parts.store.info.store):
+        payload = payload_of(stored.event)
+        if isinstance(payload, KeyEnrolled):
+            told.append(
+                {
+                    "fingerprint": signing.fingerprint(payload.public),
+                    "at": iso(stored.event.at),
+                    "terminal": payload.terminal,
+                    "recent": stored.event.at >= since,
+                }
+            )
+    return told
+
+
+def _sessions(parts: Parts) -> list[dict[str, Any]]:
+    since = parts.now_ms() - limits.SESSION_LIVE_MS
+    return [
+        {
+            "session": c.session,
+            "agent": c.agent,
+            "harness": c.harness,
+            "epoch": c.epoch,
+            "turns": c.turns,
+            "bundle": c.bundle,
+            "last": iso(c.last_at),
+        }
+        for c in parts.ledger.contexts(live_since=since)
+        if not c.ended
+    ]
+
+
+def _problems(spooled: dict[str, Any]) -> list[dict[str, str]]:
+    problems = []
+    if spooled["dropped"]:
+        problems.append(
+            {
+                "what": f"{spooled['dropped']} spooled files could not be read and were dropped",
+                "fix": "check the disk; `memd verify` checks the store",
+            }
+        )
+    return problems

@@ -1,0 +1,79 @@
+"""Small pure functions on texts: the default summary, words and shingles for telling two texts apart or alike."""
+
+import re
+import unicodedata
+from typing import Final
+
+from memd_daemon import limits
+
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？])|\n")
+_WORD: Final = re.compile(r"\w+")
+
+
+def normal(text: str) -> str:
+    """The text in NFC, as it is stored."""
+    return unicodedata.normalize("NFC", text)
+
+
+def summary_of(content: str) -> str:
+    """The first sentence on one line; over the limit cut at a word and closed with an ellipsis (model.md, section 1)."""
+    first = _SENTENCE_END.split(content.strip(), maxsplit=1)[0]
+    line = " ".join(first.split())
+    if len(line) <= limits.SUMMARY_MAX_CHARS:
+        return line
+    cut = line[: limits.SUMMARY_MAX_CHARS - 1]
+    at_word = cut.rsplit(" ", 1)[0] if " " in cut and line[len(cut)] != " " else cut
+    return at_word.rstrip() + "…"
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text, case folded."""
+    return frozenset(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+
+
+def likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """Jaccard index of two sets of words, 0 to 1."""
+    union = len(one | other)
+    return len(one & other) / union if union else 0.0
+
+
+def shingles_of(text: str) -> frozenset[tuple[str, ...]]:
+    """Runs of `limits.SHINGLE_WORDS` words; a shorter text is one run."""
+    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    size = limits.SHINGLE_WORDS
+    return frozenset(tuple(words[i : i + size]) for i in range(max(1, len(words) - size + 1))) if words else frozenset()
+
+
+def shared(content: str, other: str) -> float:
+    """The share of ``content``'s shingles that stand in ``other`` too, 0 to 1."""
+    mine = shingles_of(content)
+    return len(mine & shingles_of(other)) / len(mine) if mine else 0.0
+
+
+_FOLD: Final = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‐": "-", "‑": "-"})
+
+
+def find_excerpt(turn: str, excerpt: str) -> tuple[int, int] | None:
+    """Where ``excerpt`` stands in ``turn``, as character offsets of the stored text; None where it does not.
+
+    Compared after NFKC, case, white space, quote and dash folding only (evidence.md).
+    """
+    haystack, offsets = _folded(turn)
+    needle = _folded(excerpt)[0].strip()
+    at = haystack.find(needle) if needle else -1
+    if at < 0:
+        return None
+    return offsets[at], offsets[at + len(needle) - 1] + 1
+
+
+def _folded(text: str) -> tuple[str, list[int]]:
+    out: list[str] = []
+    offsets: list[int] = []
+    for position, char in enumerate(text):
+        for piece in unicodedata.normalize("NFKC", char).translate(_FOLD).casefold():
+            folded = " " if piece.isspace() else piece
+            if folded == " " and out and out[-1] == " ":
+                continue
+            out.append(folded)
+            offsets.append(position)
+    return "".join(out), offsets

@@ -1,0 +1,109 @@
+"""Builds views: a note with its texts, ids, lineage and ground looked up for the place that asks."""
+
+import time
+from pathlib import Path
+
+from memd_daemon import limits
+from memd_daemon.model.ids import NO_UID
+from memd_daemon.model.note import Note
+from memd_daemon.model.view import GroundStatus, NotedNote, NoteView, ProposalView, TombstoneView
+from memd_daemon.model.words import UNTRUSTED_SOURCES, Provenance, Surface
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.repos import GLOBAL, Place, name_of
+from memd_daemon.store.port import Snapshot
+
+NO_CONTENT = "(forgotten)"
+
+
+def view_of(
+    parts: Parts, snapshot: Snapshot, note: Note, place: Place | None, *, ground_ms: int | None = None
+) -> NoteView:
+    """The view of one note. ``ground_ms``: how long the ground may be looked at; None for as long as it takes."""
+    content = snapshot.text(note.shown.content)
+    lineage = _lineage(snapshot, note)
+    return NoteView(
+        id=snapshot.id_of(note.uid) or 0,
+        note=note,
+        content=NO_CONTENT if content is None else content,
+        summary=snapshot.text(note.shown.summary) or "",
+        frame_class=lineage[0],
+        at_command_line=note.surface == Surface.CLI and not note.session,
+        untrusted=lineage[1],
+        ground=ground_of(parts, snapshot, note, place, ground_ms),
+        tombstone=_tombstone(snapshot, note),
+        derived_from=_ids(snapshot, note.derived_from),
+        fallen_sources=_fallen(snapshot, note),
+        conflicts=_ids(snapshot, note.conflicts),
+        proposals=tuple(ProposalView(act=p.act, at=p.at, reason=snapshot.text(p.reason) or "") for p in note.proposals),
+        superseded_by=_id(snapshot, note.superseded_by),
+        replaced_by=_replacement(snapshot, note),
+        corrects=_ids(snapshot, note.corrects),
+        scope_label=_scope_label(snapshot, note, place),
+    )
+
+
+def ground_of(
+    parts: Parts, snapshot: Snapshot, note: Note, place: Place | None, ground_ms: int | None
+) -> tuple[GroundStatus, ...]:
+    """The anchors' statuses in the asking checkout; nothing where the note is of another repository."""
+    if place is None or not note.anchors or note.scope not in (place.scope, *_session_scopes(note)):
+        return ()
+    deadline = None if ground_ms is None else time.monotonic_ns() + ground_ms * limits.NS_PER_MS
+    return parts.ground.statuses(Path(place.checkout.root), place.checkout.branch, note.anchors, deadline)
+
+
+def _session_scopes(note: Note) -> tuple[str, ...]:
+    return (note.scope,) if note.scope.startswith("session:") else ()
+
+
+def _id(snapshot: Snapshot, uid: bytes) -> int:
+    return 0 if uid == NO_UID else snapshot.id_of(uid) or 0
+
+
+def _ids(snapshot: Snapshot, uids: tuple[bytes, ...]) -> tuple[int, ...]:
+    return tuple(i for i in (_id(snapshot, uid) for uid in uids) if i)
+
+
+def _lineage(snapshot: Snapshot, note: Note) -> tuple[str, bool]:
+    """(class of the frame, whether untrusted text is in it): the least of the note's own and its living sources'."""
+    lowest = Provenance(note.provenance)
+    untrusted = note.source.type in UNTRUSTED_SOURCES
+    if lowest is Provenance.HUMAN:
+        return lowest, untrusted
+    seen, waiting = {note.uid}, list(note.derived_from)
+    while waiting:
+        uid = waiting.pop()
+        source = None if uid in seen else snapshot.note(uid)
+        seen.add(uid)
+        if source is None or source.forgotten:
+            continue
+        lowest = min(lowest, Provenance(source.provenance), key=lambda p: p.rank)
+        untrusted = untrusted or source.source.type in UNTRUSTED_SOURCES
+        if source.provenance != Provenance.HUMAN:
+            waiting.extend(source.derived_from)
+    return lowest, untrusted
+
+
+def _tombstone(snapshot: Snapshot, note: Note) -> TombstoneView | None:
+    if not note.revoked:
+        return None
+    first = note.revocations[0]
+    reason = snapshot.text(first.reason) or ""
+    by = _id(snapshot, first.by)
+    if by:
+        reason = f"contradicted by [{by}]" + (f": {reason}" if reason else "")
+    return TombstoneView(revoked_at=first.at, reason=reason or "none given", signed=first.signed)
+
+
+def _replacement(snapshot: Snapshot, note: Note) -> int:
+    return next((i for i in (_id(snapshot, r.by) for r in note.revocations) if i), 0)
+
+
+def _fallen(snapshot: Snapshot, note: Note) -> tuple[NotedNote, ...]:
+    return tuple(NotedNote(id=_id(snapshot, f.ancestor), what=f.what, at=f.at) for f in note.flags)
+
+
+def _scope_label(snapshot: Snapshot, note: Note, place: Place | None) -> str:
+    if note.scope == GLOBAL or note.scope.startswith("session:"):
+        return note.scope.partition(":")[0]
+    return "repo" if place is not None and note.scope == place.scope else name_of(snapshot, note.scope)

@@ -1,0 +1,257 @@
+"""Whether a note may be recorded: every refusal of model.md, section 4, in one place. Nothing here writes."""
+
+import os
+import unicodedata
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from memd_client import api
+from memd_daemon import errors, limits
+from memd_daemon.ground.repository import relative_path
+from memd_daemon.model import event as ev
+from memd_daemon.model.words import RULELESS_SOURCES, Kind, Priority, Provenance, SourceType
+from memd_daemon.service import text
+from memd_daemon.service.asker import Asker
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.repos import GLOBAL, Place, session_scope
+from memd_daemon.store.port import Snapshot
+
+E = TypeVar("E", Kind, Priority, SourceType)
+
+Bound = tuple[tuple[ev.Evidence, bytes, str], ...]
+"""(evidence, salt of its excerpt, the excerpt)."""
+
+PUSHED_UNASKED: Final = (Kind.DIRECTIVE, Kind.GOTCHA)
+WRITABLE: Final = (Provenance.AGENT, Provenance.AUTO)
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """A note that may be recorded: checked, redacted, its anchors hashed."""
+
+    uid: bytes
+    content: str
+    summary: str
+    kind: Kind
+    priority: Priority
+    provenance: Provenance
+    source: ev.Source
+    scope: str
+    under: str = ""
+    tags: tuple[str, ...] = ()
+    anchors: tuple[ev.Anchor, ...] = ()
+    process: bool = False
+    reason: str = ""
+
+
+def check(parts: Parts, request: api.Remember, asker: Asker, place: Place) -> Wanted:
+    """The note that the request asks for. Raises a refusal that says what to do instead."""
+    content = checked_content(parts, request.content)
+    kind = _word(Kind, "kind", request.kind)
+    wanted = Wanted(
+        uid=parts.new_uid(),
+        content=content,
+        summary=text.summary_of(content),
+        kind=kind,
+        priority=_word(Priority, "priority", request.priority),
+        provenance=_provenance(request.provenance),
+        source=_source(parts, request.source, asker),
+        scope=_scope(request.scope, asker, place),
+        under=_under(request.under, place, request.cwd),
+        tags=_tags(parts, request.tags),
+        anchors=_anchors(parts, request, place),
+        process=request.process,
+        reason=checked_reason(parts, request.reason),
+    )
+    _may_be(parts, wanted, endorsed=request.endorse)
+    return wanted
+
+
+def checked_content(parts: Parts, content: str) -> str:
+    """NFC, redacted, whole, within the limit. Raises NotUnicode, EmptyContent, ContentTooLarge."""
+    _encodable(content, "content")
+    kept = parts.redact(text.normal(content)).strip()
+    if not kept:
+        raise errors.EmptyContent
+    size = len(kept.encode())
+    if size > limits.CONTENT_MAX_BYTES:
+        raise errors.ContentTooLarge(size, limits.CONTENT_MAX_BYTES)
+    return kept
+
+
+def checked_query(query: str) -> str:
+    """A query as it is searched for. Raises NotUnicode, EmptyQuery."""
+    _encodable(query, "query")
+    kept = text.normal(query).strip()
+    if not kept:
+        raise errors.EmptyQuery
+    return kept[: limits.CONTENT_MAX_BYTES]
+
+
+def checked_reason(parts: Parts, reason: str) -> str:
+    """A reason as it is kept. Raises TextTooLong, NotUnicode."""
+    _encodable(reason, "reason")
+    kept = parts.redact(text.normal(reason)).strip()
+    if len(kept.encode()) > limits.REASON_MAX_BYTES:
+        raise errors.TextTooLong("reason", len(kept), limits.REASON_MAX_BYTES)
+    return kept
+
+
+def _encodable(value: str, what: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as surrogate:
+        raise errors.NotUnicode(what) from surrogate
+
+
+def _line(parts: Parts, value: str, what: str) -> str:
+    """A free text that stands on one line of memd's own."""
+    _encodable(value, what)
+    kept = parts.redact(text.normal(value)).strip()
+    if len(kept) > limits.LINE_MAX_CHARS or any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in kept):
+        raise errors.TextTooLong(what, len(kept), limits.LINE_MAX_CHARS)
+    return kept
+
+
+def _word(vocabulary: type[E], what: str, value: str) -> E:
+    try:
+        return vocabulary(value)
+    except ValueError:
+        raise errors.UnknownWord(what, repr(value[: limits.QUOTED_INPUT_MAX_CHARS]), ", ".join(vocabulary)) from None
+
+
+def _provenance(value: str) -> Provenance:
+    if value == Provenance.HUMAN:
+        raise errors.HumanNotSettable("REF")
+    if value not in WRITABLE:
+        raise errors.UnknownWord("provenance", repr(value[: limits.QUOTED_INPUT_MAX_CHARS]), ", ".join(WRITABLE))
+    return Provenance(value)
+
+
+def _source(parts: Parts, value: str, asker: Asker) -> ev.Source:
+    """`TYPE` or `TYPE:REF`; by default what memd can see: an inference inside a session, else the command line."""
+    if not value:
+        return ev.Source(SourceType.INFERENCE if asker.session else SourceType.CLI)
+    type_, _, ref = value.partition(":")
+    if type_ == SourceType.USER:
+        raise errors.SourceIsChecked
+    return ev.Source(_word(SourceType, "source", type_), _line(parts, ref, "source"))
+
+
+def _scope(value: str, asker: Asker, place: Place) -> str:
+    if value == "repo":
+        return place.scope
+    if value == GLOBAL:
+        return GLOBAL
+    if value == "session":
+        if not asker.session:
+            raise errors.NoSession
+        return session_scope(asker.session)
+    raise errors.UnknownWord("scope", repr(value[: limits.QUOTED_INPUT_MAX_CHARS]), "repo, global, session")
+
+
+def _under(value: str, place: Place, cwd: str) -> str:
+    if not value:
+        return ""
+    inside = relative_path(place.checkout.root, cwd, value)
+    if inside is None:
+        if os.path.realpath(Path(cwd) / value) == place.checkout.root:
+            return ""
+        raise errors.AnchorOutside(_shown(value), _shown(place.checkout.root))
+    return inside
+
+
+def _tags(parts: Parts, tags: list[str]) -> tuple[str, ...]:
+    if len(tags) > limits.TAGS_MAX:
+        raise errors.TooMany("tags", len(tags), limits.TAGS_MAX)
+    kept = [_line(parts, tag, "tag") for tag in tags]
+    return tuple(dict.fromkeys(tag for tag in kept if tag))
+
+
+def _anchors(parts: Parts, request: api.Remember, place: Place) -> tuple[ev.Anchor, ...]:
+    wanted = [(a, False) for a in request.anchors] + [(p, True) for p in request.proxies]
+    if len(wanted) > limits.ANCHORS_MAX:
+        raise errors.TooMany("anchors", len(wanted), limits.ANCHORS_MAX)
+    anchors = {a.path: a for a in (_anchor(parts, given, proxy, request.cwd, place) for given, proxy in wanted)}
+    return tuple(anchors.values())
+
+
+def _anchor(parts: Parts, given: str, proxy: bool, cwd: str, place: Place) -> ev.Anchor:
+    """A file anchor with the digest of the file as it stands."""
+    _encodable(given, "anchor")
+    path = relative_path(place.checkout.root, cwd, given)
+    if path is None:
+        raise errors.AnchorOutside(_shown(given), _shown(place.checkout.root))
+    if len(path) > limits.LINE_MAX_CHARS:
+        raise errors.TextTooLong("anchor", len(path), limits.LINE_MAX_CHARS)
+    file = Path(place.checkout.root) / path
+    if not os.path.lexists(file):
+        _refuse_part(given)
+        raise errors.AnchorMissing(_shown(given))
+    digest = parts.ground.digest(file)
+    if digest is None:
+        raise errors.AnchorNotAFile(_shown(given))
+    return ev.Anchor(path=path, proxy=proxy, digest=digest, checkout_branch=place.checkout.branch)
+
+
+def _refuse_part(given: str) -> None:
+    for mark in ("::", "#L", " ~ "):
+        if mark in given:
+            raise errors.AnchorKindUnsupported(_shown(given), _shown(given.partition(mark)[0]))
+    if given.startswith("!"):
+        raise errors.AnchorKindUnsupported(_shown(given), "a file that is there")
+
+
+def _shown(value: str) -> str:
+    """A path as a refusal shows it: one printable line."""
+    return "".join(c if c.isprintable() else "?" for c in value)[: limits.LINE_MAX_CHARS]
+
+
+def _may_be(parts: Parts, wanted: Wanted, *, endorsed: bool) -> None:
+    """Refusals that follow from what the note is."""
+    if wanted.kind is Kind.DIRECTIVE:
+        if wanted.provenance is Provenance.AUTO:
+            raise errors.AutoDirective
+        if wanted.source.type in RULELESS_SOURCES:
+            raise errors.UntrustedDirective(wanted.source.type)
+    if wanted.provenance is Provenance.AUTO and endorsed:
+        raise errors.NotOneRung("to be recorded", Provenance.AUTO, Provenance.HUMAN)
+    if wanted.scope == GLOBAL and wanted.kind in PUSHED_UNASKED and not endorsed:
+        raise errors.GlobalNeedsSignature(wanted.kind)
+    if wanted.kind is Kind.GOTCHA and not wanted.anchors:
+        raise errors.GotchaNeedsAnchor
+    if wanted.kind in PUSHED_UNASKED:
+        cost = parts.cost(wanted.content)
+        if cost > limits.PUSHABLE_MAX_TOKENS:
+            raise errors.TooLongToDeliver(wanted.kind, cost, limits.PUSHABLE_MAX_TOKENS)
+
+
+def check_evidence(parts: Parts, snapshot: Snapshot, request: api.Remember, wanted: Wanted) -> Bound:
+    """The user's words that stand behind the note. Raises EvidenceNotAllowed, NoSuchTurn, ExcerptNotInTurn."""
+    if request.evidence and (wanted.provenance is Provenance.AUTO or wanted.source.type in RULELESS_SOURCES):
+        raise errors.EvidenceNotAllowed(
+            "provenance `auto`" if wanted.provenance is Provenance.AUTO else f"source `{wanted.source.type}`"
+        )
+    return tuple(_bound(parts, snapshot, number, excerpt) for number, excerpt in request.evidence)
+
+
+def _bound(parts: Parts, snapshot: Snapshot, number: int, excerpt: str) -> tuple[ev.Evidence, bytes, str]:
+    turn = snapshot.turn(number)
+    if turn is None:
+        raise errors.NoSuchTurn(number)
+    _encodable(excerpt, "excerpt")
+    kept = parts.redact(text.normal(excerpt))
+    span = text.find_excerpt(turn.text, kept)
+    if span is None:
+        raise errors.ExcerptNotInTurn(number)
+    salt, words = parts.chance(limits.SALT_BYTES), turn.text[span[0] : span[1]]
+    bound = ev.Evidence(
+        turn=number,
+        turn_uid=turn.uid,
+        excerpt=ev.blob_digest(salt, words.encode()),
+        start=span[0],
+        end=span[1],
+        attestation=turn.attestation,
+    )
+    return bound, salt, words
