@@ -82,11 +82,11 @@ def _status_word(view: NoteView) -> str:
 
 
 def _target(view: NoteView, tags: Sequence[str]) -> str:
-    """The anchor that matched, else the first that drifted, else the first."""
-    anchors = view.ground or view.note.anchors
-    matched = [a for a in anchors if a.path == view.matched_path]
-    drifted = [g for g in view.ground if g.drifted]
-    chosen = next(iter([*matched, *drifted, *anchors]), None)
+    """The anchor that matched, else the first that drifted, else the first that is there on this branch."""
+    there = [g for g in view.ground if g.signal != "absent"]
+    matched = [a for a in there or view.note.anchors if a.path == view.matched_path]
+    drifted = [g for g in there if g.drifted]
+    chosen = next(iter([*matched, *drifted, *there, *view.note.anchors]), None)
     return words.target(chosen, tags) if chosen else ""
 
 

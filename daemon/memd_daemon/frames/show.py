@@ -1,6 +1,7 @@
 """One note in full, for `memd show` and the tool of the same name: as recall gives it, then all that is known of it.
 
-A revoked note stays behind its tombstone here too; every reason stands below it, whole.
+A revoked note stays behind its tombstone here too; every reason stands below it, whole, and
+nothing about its ground.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ def shown(full: FullView, now_ms: int, tags: Sequence[str]) -> str:
     view = full.view
     lines = [recalled(view, now_ms, tags), f"  uid: {uid_text(view.note.uid)}", _recorded(view.note, tags)]
     lines.append(f"  state: {', '.join(_state(view.note))}")
-    lines += [_anchor(g, tags) for g in view.ground]
+    lines += [_anchor(g, tags) for g in view.ground if not view.revoked]
     lines += [_evidence(e, tags) for e in full.evidence]
     lines += [_reason(r, tags) for r in full.reasons]
     lines += _links(full)

@@ -1,0 +1,133 @@
+"""memd's own words, read back: a block of text -> the notes that stand in it, by the rules a reader is told.
+
+A line at the first column is memd's (an envelope or the head of a note); two spaces, ``|``, one space begin a further line of a
+content; two spaces and a word in capitals begin a line of memd's about the note above.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+OPENING = re.compile(r"memd: (?:\d+ notes?[ ,]|1 auto-captured note |no notes here\.).*")
+CLOSING = re.compile(
+    r"memd: end(?:\.|; (\d+) more qualified and did not fit: ((?:\[\d+\] ?)+)(?:and (\d+) others )?\(.*\)\.)"
+)
+HEAD = re.compile(r"\[(\d+)\] (.*)")
+LINE = re.compile(r"  (WARNING|VERDICT|NOTE): .*")
+FRAMES = re.compile(
+    r"(?:DIRECTIVE \(standing rule from the user — follow it\): |Recorded by the user: "
+    r"|User-stated \(the user's own words, checked against turn \d+; follow it, and if it looks wrong, ask\): "
+    r"|Memory to verify \(recorded (?:by an AI session|at the command line), not human-endorsed\): "
+    r"|Auto-captured \(weakest confidence, no reviewing judgment applied — verify before relying on this\): )"
+)
+QUOTED = r'((?:[^"\\]|\\.)*)'
+TOMBSTONE = re.compile(
+    r"Previously believed \(recorded \d{4}-\d\d-\d\d, revoked \d{4}-\d\d-\d\d, reason: "
+    rf'{QUOTED}\): "{QUOTED}"\. Do not re-derive this from other sources without verification\.'
+)
+RECALL_PARTS = ("LOW|MEDIUM|HIGH", "[A-Z]+", "human|agent|auto", "scope=.*", ".*", r"derived from (?:\[\d+\](?:, )?)+")
+AGE = re.compile(r"  \((\d+)d ago\)( \[STALE\])?")
+RECORDED = re.compile(r" Recorded \d{4}-\d\d-\d\d")
+
+
+def inside(text: str, start: int) -> str:
+    """What stands between the bracket at ``start`` and its partner; a backslash takes the next character's meaning away."""
+    opener, closer = text[start], {"[": "]", "(": ")"}[text[start]]
+    depth, at = 0, start
+    while at < len(text):
+        if text[at] == "\\":
+            at += 1
+        elif text[at] == opener:
+            depth += 1
+        elif text[at] == closer:
+            depth -= 1
+            if depth == 0:
+                return text[start + 1 : at]
+        at += 1
+    raise AssertionError(f"no partner for {opener} in {text!r}")
+
+
+def is_recall_head(words: str) -> bool:
+    """Whether the words after an id are the header of a recalled note, to the end of the line."""
+    at = 0
+    for number, part in enumerate(RECALL_PARTS):
+        if not words.startswith("[", at):
+            return False
+        held = inside(words, at)
+        if not re.fullmatch(part, held):
+            return False
+        at += len(held) + 2
+        if number >= 4 and not words.startswith(" [", at):
+            break
+        at += 1
+    if words.startswith("  [", at):
+        at += len(inside(words, at + 2)) + 4
+    return AGE.fullmatch(words, at) is not None
+
+
+def structural_content(body: str) -> str:
+    """The content after ``[class, source] Recorded {date} (…): ``."""
+    at = len(inside(body, 0)) + 2
+    recorded = RECORDED.match(body, at)
+    assert recorded, body
+    at = recorded.end()
+    if body.startswith(" (", at):
+        at += len(inside(body, at + 1)) + 3
+    assert body.startswith(": ", at), body
+    return body[at + 2 :]
+
+
+@dataclass
+class Read:
+    """A note as a reader finds it."""
+
+    id: int
+    head: str
+    content: list[str]  # lines; a tombstone has its one line here
+    tombstone: tuple[str, str] | None = None  # reason, summary, as they stand
+    lines: list[str] = field(default_factory=list)
+
+
+def read_block(block: str) -> tuple[list[Read], list[int]]:
+    """(notes, ids named as left out). Raises AssertionError for a text that is not one of memd's blocks."""
+    first, *inside, last = block.split("\n")
+    assert OPENING.fullmatch(first), first
+    closing = CLOSING.fullmatch(last)
+    assert closing, last
+    notes: list[list[str]] = []
+    for line in inside:
+        assert not line.startswith("memd:"), line
+        if HEAD.fullmatch(line):
+            notes.append([line])
+        else:
+            assert line.startswith("  "), line
+            notes[-1].append(line)
+    left = [int(i) for i in re.findall(r"\[(\d+)\]", closing.group(2) or "")]
+    return [read_note(lines) for lines in notes], left
+
+
+def read_note(lines: list[str]) -> Read:
+    """One note, pushed or recalled."""
+    head = HEAD.fullmatch(lines[0])
+    assert head, lines[0]
+    rest = lines[1:]
+    words = head.group(2)
+    if is_recall_head(words):
+        assert rest[0].startswith("  ")
+        body, rest = rest[0][2:], rest[1:]
+    elif words.startswith("[under "):
+        body = words[len(inside(words, 0)) + 3 :]
+    else:
+        body = words
+    note = Read(int(head.group(1)), words, [])
+    if fallen := TOMBSTONE.fullmatch(body):
+        note.tombstone = (fallen.group(1), fallen.group(2))
+        note.content = [body]
+    elif framed := FRAMES.match(body):
+        note.content = [body[framed.end() :]]
+    else:
+        note.content = [structural_content(body)]
+    while rest and rest[0].startswith("  | "):
+        note.content.append(rest.pop(0)[4:])
+    assert all(LINE.fullmatch(line) for line in rest), rest
+    note.lines = rest
+    return note
