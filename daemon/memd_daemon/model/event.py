@@ -316,13 +316,23 @@ def upcast(type_: str, version: int, payload: dict[str, Any], newest: int) -> di
 def payload_of(event: Event) -> msgspec.Struct | None:
     """What the event carries, at its newest version; None for a type or a version that this memd does not know.
 
-    Raises msgspec.ValidationError where the payload does not fit its type.
+    Raises msgspec.ValidationError where the payload does not fit its type or its version.
     """
     shape = PAYLOADS.get(event.type)
-    if shape is None or event.v > VERSIONS[event.type]:
+    if shape is None or not 1 <= event.v <= VERSIONS[event.type]:
         return None
     raw = bytes(event.payload)
     if event.v == VERSIONS[event.type]:
         return msgspec.msgpack.decode(raw, type=shape)
-    old = msgspec.msgpack.decode(raw)
-    return msgspec.convert(upcast(event.type, event.v, old, VERSIONS[event.type]), type=shape)
+    old = msgspec.msgpack.decode(raw, type=dict[str, Any])
+    try:
+        newest = upcast(event.type, event.v, old, VERSIONS[event.type])
+    except (KeyError, TypeError, ValueError) as error:
+        raise msgspec.ValidationError(f"version {event.v} of {event.type} does not fit") from error
+    return msgspec.convert(newest, type=shape)
+
+
+def texts_of(payload: msgspec.Struct) -> list[bytes]:
+    """The blobs that a payload refers to."""
+    named = [getattr(payload, field, b"") for field in ("content", "summary", "reason")]
+    return [digest for digest in named if digest] + [e.excerpt for e in getattr(payload, "evidence", ())]

@@ -2,7 +2,8 @@
 
 `TRANSITIONS` holds one pure function per event type; each takes the note so far and the stored event and says what becomes of
 the note, or None where the event's precondition does not hold at its place: then it has no effect, and `memd log` says so.
-On a note that a person endorsed, the acts in `PERSON_ONLY` have no effect unless signed: they stand as proposals.
+On a note that a person endorsed, the acts in `PERSON_ONLY` have no effect unless signed: they stand as proposals. An event that
+claims the actor `human` and is not signed (model/trust.py) has no effect at all.
 
 The result depends on the set of events alone, not on the order of their arrival: `order` sorts parents first, then by
 (hybrid time, origin, sequence, index). An event whose parents are missing waits.
@@ -19,7 +20,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model.event import Stored
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note, Proposal, Reinstatement, ReviewFlag, Revision, Revocation
-from memd_daemon.model.words import Actor, Kind, Provenance
+from memd_daemon.model.words import Actor, Kind, Priority, Provenance
 
 
 class Effect(StrEnum):
@@ -44,6 +45,10 @@ PERSON_ONLY: Final[dict[str, str]] = {
     "conflict_resolved": "change",
 }
 """Acts on an endorsed note that only a person may take, and the word under which they are proposed."""
+
+
+_UNREVIEWED: Final = frozenset({Provenance.AUTO, Provenance.AGENT})
+"""What a note or a revision may be recorded as; only `promoted` goes further."""
 
 
 def order(events: Iterable[Stored]) -> tuple[list[Stored], list[Stored]]:
@@ -97,7 +102,7 @@ def step(note: Note | None, stored: Stored) -> tuple[Note | None, Effect]:
         payload = ev.payload_of(stored.event)
     except (msgspec.ValidationError, msgspec.DecodeError):
         payload = None
-    if payload is None:
+    if payload is None or (stored.event.actor == Actor.HUMAN and not stored.signed):
         return (note and _noted(note, stored)), Effect.NONE
     if note is None:
         begun = _recorded(stored, cast(ev.Recorded, payload)) if stored.event.type == "recorded" else None
@@ -108,7 +113,7 @@ def step(note: Note | None, stored: Stored) -> tuple[Note | None, Effect]:
 def _step_known(note: Note, stored: Stored, payload: msgspec.Struct) -> tuple[Note, Effect]:
     type_ = stored.event.type
     seen = _noted(note, stored)
-    if note.forgotten or stored.event.type not in TRANSITIONS:
+    if note.forgotten or type_ not in TRANSITIONS or (type_ == "revoked" and stored.event.actor == Actor.SYSTEM):
         return seen, Effect.NONE
     if type_ in PERSON_ONLY and _endorsed(note) and not stored.signed and not (type_ == "revoked" and note.revoked):
         return _propose_instead(seen, stored, payload), Effect.PROPOSED
@@ -147,7 +152,7 @@ def _propose_instead(note: Note, stored: Stored, payload: msgspec.Struct) -> Not
 
 
 def _recorded(stored: Stored, p: ev.Recorded) -> Note | None:
-    if p.provenance == Provenance.HUMAN:
+    if p.provenance not in _UNREVIEWED or p.kind not in list(Kind) or p.priority not in list(Priority):
         return None
     e = stored.event
     first = Revision(content=p.content, summary=p.summary, provenance=p.provenance, at=e.at, event=e.uid)
@@ -206,7 +211,7 @@ def _promoted(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
 def _revoked(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     p = cast(ev.Reasoned, p)
     e = stored.event
-    if e.actor == Actor.SYSTEM or not (p.reason or p.by != NO_UID):
+    if not (p.reason or p.by != NO_UID):
         return None
     fall = Revocation(event=e.uid, at=e.at, reason=p.reason, by=p.by, actor=e.actor, signed=stored.signed)
     return msgspec.structs.replace(
@@ -233,7 +238,9 @@ def _superseded(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     p = cast(ev.ByNote, p)
     if p.by in (NO_UID, note.uid):
         return None
-    return msgspec.structs.replace(note, currency="superseded", superseded_by=p.by, valid_until=stored.event.at)
+    return msgspec.structs.replace(
+        note, currency="superseded", superseded_by=p.by, absorbed_by=NO_UID, valid_until=stored.event.at
+    )
 
 
 def _unsuperseded(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
@@ -246,7 +253,7 @@ def _absorbed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     p = cast(ev.ByNote, p)
     if note.revoked or p.by in (NO_UID, note.uid):
         return None
-    return msgspec.structs.replace(note, currency="absorbed", absorbed_by=p.by)
+    return msgspec.structs.replace(note, currency="absorbed", absorbed_by=p.by, superseded_by=NO_UID, valid_until=0)
 
 
 def _released(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
@@ -258,7 +265,7 @@ def _released(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
 def _revised(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     p = cast(ev.Revised, p)
     curated = note.level in ("principle", "doctrine")
-    if note.revoked or not curated or p.expected_revision != note.revision or p.provenance == Provenance.HUMAN:
+    if note.revoked or not curated or p.expected_revision != note.revision or p.provenance not in _UNREVIEWED:
         return None
     e = stored.event
     new = Revision(content=p.content, summary=p.summary, provenance=p.provenance, at=e.at, event=e.uid)
@@ -312,6 +319,8 @@ def _restored(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
 
 def widens(old_scope: str, old_under: str, scope: str, under: str) -> bool:
     """Whether the new scope may hold somewhere the old one does not."""
+    if old_scope == "global":
+        return False
     if scope == old_scope:
         return old_under != "" and under != old_under and not under.startswith(old_under + "/")
     return not scope.startswith("session:") or old_scope.startswith("session:")
@@ -319,6 +328,8 @@ def widens(old_scope: str, old_under: str, scope: str, under: str) -> bool:
 
 def _amended(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     p = cast(ev.Amended, p)
+    if p.priority and p.priority not in list(Priority):
+        return None
     scope = p.scope or note.scope
     under = note.under if p.under is None else p.under
     moved = (scope, under) != (note.scope, note.under)

@@ -4,6 +4,9 @@
 (fsynced). Writes of several threads share one fsync: each runs in a nested transaction, so that one that raises leaves nothing of
 itself and nothing of the others is lost. `Store.submit` is the same without blocking. `Store.read()` gives a snapshot.
 
+A work may run twice, so what it does beside the store is done after its write has returned; and no write is waited for inside a
+`read()` or another work.
+
 Nothing here decides what may be written: preconditions are the service's and the fold's.
 """
 
@@ -75,6 +78,10 @@ class Snapshot(Protocol):
         """The blob's text; None where it was forgotten or is not here."""
         ...
 
+    def salted_text(self, digest: bytes) -> tuple[bytes, str]:
+        """(salt, text) of a blob, for a signer who checks what is signed. Raises KeyError where it is not here."""
+        ...
+
     def events_of(self, uid: bytes) -> list[Stored]:
         """All events of one subject, in the order of their places."""
         ...
@@ -119,7 +126,18 @@ class Txn(Snapshot, Protocol):
     """A write in progress; reads see what it has written."""
 
     def append(self, drafts: Sequence[Draft], *, at: int) -> CommitReceipt:
-        """One commit of one or more events: chained, placed, folded; the notes' indexes follow. ``at``: wall clock, Unix ms."""
+        """One commit of one or more events: chained, placed, folded; the notes' indexes follow. ``at``: wall clock, Unix ms.
+
+        Raises NotSigned for an unsigned act of a person, BadSignature for one whose signature does not verify, and BadRequest for
+        an event that cannot be read, stands already, or names parents that are not here.
+        """
+        ...
+
+    def receive(self, header: bytes, digests: Sequence[bytes], events: Sequence[tuple[bytes, bytes] | None]) -> bool:
+        """A commit made elsewhere, as stored: (body, signature) of each event, None for one that is withheld.
+
+        In any order, with gaps and repetitions; gives whether anything was new. Raises BadRequest, CommitForked.
+        """
         ...
 
     def put_text(self, text: str, salt: bytes | None = None) -> bytes:
@@ -175,8 +193,11 @@ class Ledger(Protocol):
         """The reply given to this request before, for a request that comes twice."""
         ...
 
-    def standing(self, session: str, agent: str, epoch: int) -> dict[bytes, bytes]:
-        """note uid -> rendering digest of what stands in this context (delivered, or offered in a request still open)."""
+    def standing(self, session: str, agent: str, epoch: int, *, open_since: int = 0) -> dict[bytes, bytes]:
+        """note uid -> rendering digest of what stands in this context (delivered, or offered in a request still open).
+
+        ``open_since``: an offer made earlier (UTC, Unix ms) and never receipted is counted as lost.
+        """
         ...
 
     def turn_notes(self, session: str, agent: str, turn: str) -> set[bytes]:

@@ -1,0 +1,208 @@
+"""Which events a person stands behind (trust-boundary.md): the identity log, and what a signature covers.
+
+A signature is Ed25519 over `memd_client.signing.signed_digest(store, body, content digest, revision)`. `what_is_signed` says which
+content and revision those are; the signer and every reader compute the same, because they look at nothing but the event and the
+note **as the writer saw it**: the fold of the event's ancestors (its parents, theirs, and so on). What arrives later from elsewhere
+therefore never makes a good signature bad.
+
+The **identity log** is made of the `key_enrolled` and `key_rejected` events whose subject is the store:
+
+- the first enrolment stands by itself; where it carries a signature, that is its own key's;
+- a later one counts where it is signed by a key enrolled at its place, or by a recovery key;
+- a rejection is signed likewise and ends the key from its place on; what the key signed before stands;
+- the founder's recovery key stands for ever, a later key's as long as the key does.
+
+An event counts as **signed** where its actor is `human`, it was committed in this store (``Header.store``), its ``key_id`` names a
+key enrolled at its place, and the signature verifies. Keys of other stores prove nothing here: whoever can write the file could
+otherwise found a store of his own and endorse with its key.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, cast
+
+import msgspec
+
+from memd_daemon.model import event as ev
+from memd_daemon.model import fold
+from memd_daemon.model.event import GENESIS, Stored
+from memd_daemon.model.note import Note
+from memd_daemon.model.words import Actor
+
+Place = tuple[int, bytes, int, int]
+
+Proof = Callable[[bytes, bytes, bytes, int, bytes], bool]
+"""(public key, body, content digest, revision, signature) -> whether it verifies for this store."""
+
+NO_CONTENT: Final = (GENESIS, 0)
+"""What stands for content and revision where the subject is no note."""
+
+KEY_TYPES: Final = ("key_enrolled", "key_rejected")
+
+
+class Enrolment(msgspec.Struct, frozen=True, kw_only=True):
+    """A key and the stretch of the log in which it counts."""
+
+    key_id: bytes
+    public: bytes
+    recovery_public: bytes
+    since: Place
+    until: Place | None = None
+    founder: bool = False
+
+    def stands_at(self, place: Place) -> bool:
+        return self.since < place and (self.until is None or place < self.until)
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """The identity log of one store, folded."""
+
+    store: bytes
+    enrolments: tuple[Enrolment, ...] = ()
+    accepted: frozenset[bytes] = frozenset()  # uids of the key events that count
+
+    def public_at(self, key_id: bytes, place: Place) -> bytes | None:
+        """The public key that this id names at a place."""
+        return next((e.public for e in self.enrolments if e.key_id == key_id and e.stands_at(place)), None)
+
+    def public_now(self, key_id: bytes) -> bytes | None:
+        return next((e.public for e in self.enrolments if e.key_id == key_id and e.until is None), None)
+
+    def recovery_at(self, place: Place) -> tuple[bytes, ...]:
+        """The recovery keys that may sign a key event at a place."""
+        return tuple(
+            e.recovery_public
+            for e in self.enrolments
+            if e.recovery_public and (e.stands_at(place) or (e.founder and e.since < place))
+        )
+
+
+def what_is_signed(event: ev.Event, note_before: Note | None) -> tuple[bytes, int]:
+    """(content digest, revision) that a signature of ``event`` covers.
+
+    `promoted` names both itself; `recorded` covers its own content as revision 1; every other event on a note covers the newest
+    wording of ``note_before``, which is the fold of the event's ancestors; an event about the store covers `NO_CONTENT`.
+    Raises msgspec.ValidationError where the payload does not fit its type.
+    """
+    if event.type == "promoted":
+        promoted = cast(ev.Promoted, ev.payload_of(event))
+        return promoted.content, promoted.revision
+    if event.type == "recorded":
+        return cast(ev.Recorded, ev.payload_of(event)).content, 1
+    if note_before is None:
+        return NO_CONTENT
+    return note_before.revisions[-1].content, note_before.revision
+
+
+def identity_of(store: bytes, events: Iterable[Stored], proof: Proof) -> Identity:
+    """The identity log in ``events`` of the store's own subject."""
+    identity = Identity(store=store)
+    for stored in fold.order(e for e in events if e.event.type in KEY_TYPES and e.store == store)[0]:
+        payload = _payload(stored)
+        if isinstance(payload, ev.KeyEnrolled):
+            identity = _enrol(identity, stored, payload, proof)
+        elif isinstance(payload, ev.KeyRejected):
+            identity = _reject(identity, stored, payload, proof)
+    return identity
+
+
+def _payload(stored: Stored) -> msgspec.Struct | None:
+    try:
+        return ev.payload_of(stored.event)
+    except (msgspec.ValidationError, msgspec.DecodeError):
+        return None
+
+
+def _enrol(identity: Identity, stored: Stored, payload: ev.KeyEnrolled, proof: Proof) -> Identity:
+    founder = not identity.enrolments
+    by_itself = founder and (not stored.sig or _proves(proof, stored, payload.public))
+    good = by_itself or _key_event_signed(identity, stored, proof)
+    if not good or identity.public_at(payload.key_id, stored.place) is not None:
+        return identity
+    new = Enrolment(
+        key_id=payload.key_id,
+        public=payload.public,
+        recovery_public=payload.recovery_public,
+        since=stored.place,
+        founder=founder,
+    )
+    return msgspec.structs.replace(
+        identity, enrolments=(*identity.enrolments, new), accepted=identity.accepted | {stored.event.uid}
+    )
+
+
+def _reject(identity: Identity, stored: Stored, payload: ev.KeyRejected, proof: Proof) -> Identity:
+    standing = [e for e in identity.enrolments if e.key_id == payload.key_id and e.until is None]
+    if not standing or not _key_event_signed(identity, stored, proof):
+        return identity
+    ended = tuple(msgspec.structs.replace(e, until=stored.place) if e in standing else e for e in identity.enrolments)
+    return msgspec.structs.replace(identity, enrolments=ended, accepted=identity.accepted | {stored.event.uid})
+
+
+def _key_event_signed(identity: Identity, stored: Stored, proof: Proof) -> bool:
+    enrolled = identity.public_at(stored.event.key_id, stored.place)
+    keys = (*((enrolled,) if enrolled else ()), *identity.recovery_at(stored.place))
+    return bool(stored.sig) and any(_proves(proof, stored, key) for key in keys)
+
+
+def _proves(proof: Proof, stored: Stored, public: bytes) -> bool:
+    return proof(public, stored.body, *NO_CONTENT, stored.sig)
+
+
+def is_signed(stored: Stored, note_before: Note | None, identity: Identity, proof: Proof) -> bool:
+    """Whether a person stands behind this event. ``note_before``: the fold of its ancestors."""
+    event = stored.event
+    if event.type in KEY_TYPES:
+        return bool(stored.sig) and event.uid in identity.accepted
+    if not stored.sig or event.actor != Actor.HUMAN or stored.store != identity.store:
+        return False
+    public = identity.public_at(event.key_id, stored.place)
+    if public is None:
+        return False
+    try:
+        content, revision = what_is_signed(event, note_before)
+    except (msgspec.ValidationError, msgspec.DecodeError):
+        return False
+    return proof(public, stored.body, content, revision, stored.sig)
+
+
+def judged(events: Iterable[Stored], identity: Identity, proof: Proof) -> list[Stored]:
+    """``events`` of one subject in fold order, waiting ones last, each with ``signed`` worked out anew."""
+    done, waiting = fold.order(events)
+    told: dict[bytes, Stored] = {}
+    note: Note | None = None
+    for stored in done:
+        before = note
+        if stored.sig and not (note is not None and note.heads == tuple(sorted(set(stored.event.parents)))):
+            before = _fold_of_ancestors(stored, told)
+        known = msgspec.structs.replace(stored, signed=is_signed(stored, before, identity, proof))
+        told[stored.event.uid] = known
+        note, _ = fold.step(note, known)
+    return [*told.values(), *(msgspec.structs.replace(s, signed=False) for s in waiting)]
+
+
+def seen_by(stored: Stored, known: Iterable[Stored]) -> Note | None:
+    """The note as the writer of ``stored`` saw it, from judged events of its subject."""
+    return _fold_of_ancestors(stored, {s.event.uid: s for s in known})
+
+
+def _fold_of_ancestors(stored: Stored, known: Mapping[bytes, Stored]) -> Note | None:
+    found: dict[bytes, Stored] = {}
+    due = list(stored.event.parents)
+    while due:
+        uid = due.pop()
+        if uid not in found and uid in known:
+            found[uid] = known[uid]
+            due.extend(known[uid].event.parents)
+    return fold.fold(found.values())
+
+
+def says_a_person_acted(note: Note) -> bool:
+    """Whether anything in the fold rests on a signature, so that a cached one has to be checked before it is believed."""
+    falls = (*note.revocations, *note.past_revocations)
+    return (
+        note.forgotten
+        or note.person_confirmed_at > 0
+        or any(r.provenance == "human" for r in note.revisions)
+        or any(f.signed or f.actor == Actor.HUMAN for f in falls)
+        or (note.reinstated is not None and (note.reinstated.signed or note.reinstated.actor == Actor.HUMAN))
+    )

@@ -1,0 +1,119 @@
+"""The port's `Store` over an environment of tables, with group commit.
+
+One thread writes. It takes what has queued up, hands all of it to the environment as one commit, and only when that is on disk
+tells anybody: an answered write is a durable one, and writes that come together wait for one sync.
+"""
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
+
+from memd_daemon.errors import Stopping
+from memd_daemon.limits import GROUP_COMMIT_MAX_WRITES
+from memd_daemon.store.kv import Reading, Writing
+from memd_daemon.store.log_read import LogSnapshot
+from memd_daemon.store.log_write import LogTxn
+from memd_daemon.store.port import StoreInfo
+
+T = TypeVar("T")
+
+Outcome = tuple[Any, BaseException | None]
+"""What a work returned, or what it raised."""
+
+
+class Environment(Protocol):
+    """What keeps the tables."""
+
+    commits: int
+
+    def reading(self) -> contextlib.AbstractContextManager[Reading]: ...
+    def write_all(self, works: Sequence[Callable[[Writing], Any]]) -> list[Outcome]: ...
+    def check_process(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class _Job:
+    """A work on its way to the writer."""
+
+    def __init__(self, work: Callable[[LogTxn], Any]) -> None:
+        self.work = work
+        self.future: Future[Any] = Future()
+
+
+class GroupStore:
+    """`memd_daemon.store.port.Store`."""
+
+    def __init__(self, environment: Environment, info: StoreInfo) -> None:
+        self.info = info
+        self._environment = environment
+        self._checked: dict[bytes, bytes] = {}
+        self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._closing = threading.Lock()
+        self._closed = False
+        self._writer = threading.Thread(target=self._drain, name="store-writer", daemon=True)
+        self._writer.start()
+
+    @property
+    def commits(self) -> int:
+        """How many transactions were put on disk; concurrent writes share one."""
+        return self._environment.commits
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[LogSnapshot]:
+        with self._environment.reading() as tables:
+            yield LogSnapshot(tables, self.info, self._checked)
+
+    def write(self, work: Callable[[LogTxn], T]) -> T:
+        """Raises whatever ``work`` raises, Stopping after `close`, and StoreFull, StoreReadOnly or StoreDamaged where nothing
+        could be put on disk."""
+        if threading.current_thread() is self._writer:
+            raise RuntimeError("a work cannot wait for another one")
+        return self.submit(work).result()
+
+    def submit(self, work: Callable[[LogTxn], T]) -> "Future[T]":
+        self._environment.check_process()
+        job = _Job(work)
+        with self._closing:
+            if self._closed:
+                raise Stopping
+            self._queue.put(job)
+        return job.future
+
+    def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
+        return self.write(lambda txn: txn.rebuild(progress))
+
+    def close(self) -> None:
+        with self._closing:
+            already, self._closed = self._closed, True
+        if not already:
+            self._queue.put(None)
+            self._writer.join()
+            self._environment.close()
+
+    def _drain(self) -> None:
+        last = False
+        while not last:
+            batch = [self._queue.get()]
+            while len(batch) < GROUP_COMMIT_MAX_WRITES and not self._queue.empty():
+                batch.append(self._queue.get())
+            last = None in batch
+            self._run([job for job in batch if job is not None and job.future.set_running_or_notify_cancel()])
+
+    def _run(self, jobs: Sequence[_Job]) -> None:
+        if not jobs:
+            return
+        try:
+            outcomes = self._environment.write_all([self._inside(job) for job in jobs])
+        except BaseException as error:  # noqa: BLE001 - nothing is on disk: each caller is told, and the writer lives on
+            outcomes = [(None, error)] * len(jobs)
+        for job, (result, raised) in zip(jobs, outcomes, strict=True):
+            if raised is None:
+                job.future.set_result(result)
+            else:
+                job.future.set_exception(raised)
+
+    def _inside(self, job: _Job) -> Callable[[Writing], Any]:
+        return lambda tables: job.work(LogTxn(tables, self.info, self._checked))

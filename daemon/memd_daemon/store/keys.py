@@ -1,0 +1,199 @@
+"""The key layout, to the byte. Every integer is big-endian, so that keys sort as numbers do; every key is at most 511 bytes (LMDB).
+
+    uid, origin, store   16 bytes
+    seq, id, number, hlc u64
+    index                u16
+    digest16(x)          the first 16 bytes of SHA-256 over the UTF-8 text or the bytes x
+    place                hlc ‖ origin ‖ seq ‖ index = 34 bytes; sorts as `Stored.place` does
+
+The store environment, ``<home>/store/log``, is durable: each commit is synced before anybody hears of it.
+
+    table           key                                 value                                        is
+    commits         origin ‖ seq                        msgpack [header bin, [event digest bin, …]]  truth
+    events          origin ‖ seq ‖ index                msgpack [body bin, sig bin]; absent: withheld  truth
+    blobs           digest (32)                         salt (16) ‖ UTF-8 text; absent: forgotten    truth
+    ids             id                                  uid                                          truth: people quote it
+    aliases         uid                                 id                                           truth, with ids
+    turns           number                              msgpack Turn                                 truth
+    settings        name (UTF-8, 1 to 511)              bytes                                        truth, local
+    unwanted        id                                  "" : not to be embedded until asked for      truth, local
+    meta            format store origin hlc head turn model  u64, uid, uid, u64, seq ‖ digest, u64, name  truth
+    vectors         digest16(model) ‖ uid               float16 little-endian                        derived, kept by rebuild
+    unembedded      id                                  "" : waits for a vector of the model in meta derived
+    event_uids      event uid                           place of its first copy                      derived
+    subjects        subject uid ‖ place                 ""                                           derived
+    tails           subject uid                         msgpack [last place, events, waiting]        derived
+    folds           uid                                 encoded Note                                 derived
+    kinds           kind ‖ 0x00 ‖ digest16(scope) ‖ id  "" ; live notes only                         derived
+    paths           digest16(scope) ‖ digest16(path) ‖ id  "" ; live gotchas only                    derived
+    children        parent uid ‖ child uid              ""                                           derived
+    slugs           digest16(slug) ‖ id                 uid                                          derived
+    turn_requests   digest16(request)                   number                                       derived
+    turn_prompts    digest16(session) ‖ digest16(prompt id)  number                                  derived
+    turn_sessions   digest16(session) ‖ number          turns of the session so far, u64             derived
+
+``head`` in meta is this origin's newest commit, so that a commit cut off at the end leaves a gap that `memd verify` names; ``turn``
+is the last number given, so that no number is given twice; ``model`` is the one that the queue of unembedded notes is for.
+
+The ledger environment, ``<home>/store/ledger``, is written without a sync: it outlives the process, and a power cut may lose its
+last moments. context = digest16(session) ‖ digest16(agent).
+
+    contexts        context                             msgpack Context                              truth, local
+    deliveries      number                              msgpack Delivery                             truth, local
+    requests        digest16(request)                   number ‖ reply bytes                         truth, local
+    by_session      digest16(session) ‖ number          ""                                           derived
+    standing        context ‖ epoch (u32) ‖ uid         msgpack [delivered digest, offered digest, offered at]  derived
+    turn_notes      context ‖ digest16(turn) ‖ uid      ""                                           derived
+    turn_tokens     digest16(session) ‖ digest16(turn) ‖ digest16(trigger)  tokens, u64              derived
+    turn_holds      context ‖ digest16(turn)            ""                                           derived
+"""
+
+import hashlib
+import struct
+from typing import Final
+
+from memd_daemon.model.event import Header, Stored
+
+COMMITS: Final = "commits"
+EVENTS: Final = "events"
+BLOBS: Final = "blobs"
+IDS: Final = "ids"
+ALIASES: Final = "aliases"
+TURNS: Final = "turns"
+SETTINGS: Final = "settings"
+UNWANTED: Final = "unwanted"
+META: Final = "meta"
+VECTORS: Final = "vectors"
+UNEMBEDDED: Final = "unembedded"
+EVENT_UIDS: Final = "event_uids"
+SUBJECTS: Final = "subjects"
+TAILS: Final = "tails"
+FOLDS: Final = "folds"
+KINDS: Final = "kinds"
+PATHS: Final = "paths"
+CHILDREN: Final = "children"
+SLUGS: Final = "slugs"
+TURN_REQUESTS: Final = "turn_requests"
+TURN_PROMPTS: Final = "turn_prompts"
+TURN_SESSIONS: Final = "turn_sessions"
+
+TRUTH: Final = (COMMITS, EVENTS, BLOBS, IDS, ALIASES, TURNS, SETTINGS, UNWANTED, META)
+REBUILT: Final = (
+    UNEMBEDDED, EVENT_UIDS, SUBJECTS, TAILS, FOLDS, KINDS, PATHS, CHILDREN, SLUGS,
+    TURN_REQUESTS, TURN_PROMPTS, TURN_SESSIONS,
+)  # fmt: skip
+STORE_TABLES: Final = (*TRUTH, VECTORS, *REBUILT)
+
+CONTEXTS: Final = "contexts"
+DELIVERIES: Final = "deliveries"
+REQUESTS: Final = "requests"
+BY_SESSION: Final = "by_session"
+STANDING: Final = "standing"
+TURN_NOTES: Final = "turn_notes"
+TURN_TOKENS: Final = "turn_tokens"
+TURN_HOLDS: Final = "turn_holds"
+
+LEDGER_TABLES: Final = (CONTEXTS, DELIVERIES, REQUESTS, BY_SESSION, STANDING, TURN_NOTES, TURN_TOKENS, TURN_HOLDS)
+
+META_FORMAT: Final = b"format"
+META_STORE: Final = b"store"
+META_ORIGIN: Final = b"origin"
+META_HLC: Final = b"hlc"
+META_HEAD: Final = b"head"
+META_TURN: Final = b"turn"
+META_MODEL: Final = b"model"
+
+KEY_MAX_BYTES: Final = 511
+_U64: Final = struct.Struct(">Q")
+_U32: Final = struct.Struct(">I")
+_COMMIT: Final = struct.Struct(">16sQ")
+_EVENT: Final = struct.Struct(">16sQH")
+_PLACE: Final = struct.Struct(">Q16sQH")
+
+Place = tuple[int, bytes, int, int]
+
+
+def number(value: int) -> bytes:
+    """An id, a turn's number or a count as a key or a value."""
+    return _U64.pack(value)
+
+
+def of_number(key: bytes) -> int:
+    """The number in the last eight bytes."""
+    return int.from_bytes(key[-_U64.size :], "big")
+
+
+def digest16(text: str | bytes) -> bytes:
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return hashlib.sha256(raw).digest()[:16]
+
+
+def commit_key(origin: bytes, seq: int) -> bytes:
+    return _COMMIT.pack(origin, seq)
+
+
+def of_commit_key(key: bytes) -> tuple[bytes, int]:
+    """(origin, seq)."""
+    origin, seq = _COMMIT.unpack(key)
+    return origin, seq
+
+
+def event_key(origin: bytes, seq: int, index: int) -> bytes:
+    return _EVENT.pack(origin, seq, index)
+
+
+def of_event_key(key: bytes) -> tuple[bytes, int, int]:
+    """(origin, seq, index)."""
+    origin, seq, index = _EVENT.unpack(key)
+    return origin, seq, index
+
+
+def place_bytes(place: Place) -> bytes:
+    return _PLACE.pack(*place)
+
+
+def of_place(raw: bytes) -> Place:
+    hlc, origin, seq, index = _PLACE.unpack(raw)
+    return hlc, origin, seq, index
+
+
+def place_in(header: Header, index: int) -> bytes:
+    return _PLACE.pack(header.hlc, header.origin, header.seq, index)
+
+
+def subject_key(stored: Stored) -> bytes:
+    return stored.event.note + _PLACE.pack(*stored.place)
+
+
+def place_of_subject_key(key: bytes) -> bytes:
+    return key[-_PLACE.size :]
+
+
+def kind_prefix(scope: str, kind: str) -> bytes:
+    return kind.encode() + b"\0" + digest16(scope)
+
+
+def path_prefix(scope: str, path: str) -> bytes:
+    return digest16(scope) + digest16(path)
+
+
+def vector_key(model: str, uid: bytes) -> bytes:
+    return digest16(model) + uid
+
+
+def context_prefix(session: str, agent: str) -> bytes:
+    return digest16(session) + digest16(agent)
+
+
+def epoch_prefix(session: str, agent: str, epoch: int) -> bytes:
+    return context_prefix(session, agent) + _U32.pack(epoch)
+
+
+def turn_prefix(session: str, agent: str, turn: str) -> bytes:
+    return context_prefix(session, agent) + digest16(turn)
+
+
+def after(prefix: bytes) -> bytes:
+    """The first key that sorts behind every key with this prefix; b"" where there is none."""
+    stripped = prefix.rstrip(b"\xff")
+    return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else b""

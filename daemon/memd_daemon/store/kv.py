@@ -1,0 +1,39 @@
+"""What the log asks of a keeper of tables: ordered bytes, named tables, nothing else. LMDB is one (lmdb_log), a dict another."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+
+class Reading(Protocol):
+    """A consistent view of all tables (store/keys.py names them)."""
+
+    def get(self, table: str, key: bytes) -> bytes | None: ...
+    def scan(self, table: str, prefix: bytes = b"", *, reverse: bool = False) -> Iterator[tuple[bytes, bytes]]:
+        """Lazily, in the order of the keys. Nothing may be written to the table while it is scanned."""
+        ...
+
+    def last(self, table: str, prefix: bytes = b"") -> tuple[bytes, bytes] | None:
+        """The row with the greatest key that begins with ``prefix``."""
+        ...
+
+    def seek(self, table: str, key: bytes) -> tuple[bytes, bytes] | None:
+        """The first row whose key is ``key`` or sorts behind it."""
+        ...
+
+    def before(self, table: str, key: bytes) -> tuple[bytes, bytes] | None:
+        """The last row whose key sorts before ``key``."""
+        ...
+
+    def count(self, table: str) -> int:
+        """The number of rows, without a scan."""
+        ...
+
+    def bytes_on_disk(self) -> int: ...
+
+
+class Writing(Reading, Protocol):
+    """A write in progress; reads see what it has written."""
+
+    def put(self, table: str, key: bytes, value: bytes) -> None: ...
+    def delete(self, table: str, key: bytes) -> bool: ...
+    def clear(self, table: str) -> None: ...

@@ -1,0 +1,405 @@
+"""The store and the ledger on LMDB: the only module that knows it.
+
+`Environment._write` owns every write transaction of both environments. It runs each work in
+a nested transaction, so that one that raises leaves nothing of itself and nothing of the others is lost, and commits all with one
+sync. A work may run twice (when the map had to grow): what it does beside the store, it does after its write has returned.
+
+LMDB's rules that are kept here: an environment is opened once in a process and never used across a fork; a transaction belongs to
+one thread; the map changes size only while no transaction is open. Never MDB_WRITEMAP: a stray pointer would write into the file,
+and nested transactions need it off.
+
+No work may be waited for inside `read()`: a map that has to grow waits for the snapshots to end.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import lmdb
+
+from memd_daemon.errors import MemdError, StoreDamaged, StoreFull, StoreNewer
+from memd_daemon.limits import (
+    LEDGER_MAP_RESERVED_BYTES,
+    MAP_GROW_WAIT_S,
+    MAP_RESERVED_BYTES,
+    MAP_SMALLEST_BYTES,
+    NS_PER_MS,
+    STORE_FORMAT,
+    STORE_READERS_MAX,
+)
+from memd_daemon.model.ids import uuid7
+from memd_daemon.store import fs, keys
+from memd_daemon.store.group import GroupStore, Outcome
+from memd_daemon.store.kv import Reading, Writing
+from memd_daemon.store.ledger import TableLedger
+from memd_daemon.store.lmdb_file import refuse_cut
+from memd_daemon.store.port import StoreInfo
+
+T = TypeVar("T")
+
+_DATA: Final = "data.mdb"
+_LOCK: Final = "lock.mdb"
+_BOOT: Final = "boot"
+_FILES: Final = (_DATA, _LOCK)
+
+
+def wall_ms() -> int:
+    return time.time_ns() // NS_PER_MS
+
+
+class LmdbTables:
+    """One transaction as a keeper of tables (store/kv.py)."""
+
+    def __init__(self, txn: "lmdb.Transaction[bytes]", dbs: dict[str, Any], size: Callable[[], int]) -> None:
+        self._txn = txn
+        self._dbs = dbs
+        self.bytes_on_disk = size
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        return self._txn.get(key, db=self._dbs[table])
+
+    def scan(self, table: str, prefix: bytes = b"", *, reverse: bool = False) -> Iterator[tuple[bytes, bytes]]:
+        with self._txn.cursor(self._dbs[table]) as cursor:
+            found = self._to_last(cursor, prefix) if reverse else cursor.set_range(prefix) if prefix else cursor.first()
+            if not found:
+                return
+            for key, value in cursor.iterprev() if reverse else cursor.iternext():
+                if not key.startswith(prefix):
+                    return
+                yield key, value
+
+    @staticmethod
+    def _to_last(cursor: "lmdb.Cursor[bytes]", prefix: bytes) -> bool:
+        beyond = keys.after(prefix)
+        return cursor.prev() if beyond and cursor.set_range(beyond) else cursor.last()
+
+    def last(self, table: str, prefix: bytes = b"") -> tuple[bytes, bytes] | None:
+        with self._txn.cursor(self._dbs[table]) as cursor:
+            if self._to_last(cursor, prefix) and cursor.key().startswith(prefix):
+                return cursor.item()
+            return None
+
+    def seek(self, table: str, key: bytes) -> tuple[bytes, bytes] | None:
+        with self._txn.cursor(self._dbs[table]) as cursor:
+            return cursor.item() if (cursor.set_range(key) if key else cursor.first()) else None
+
+    def before(self, table: str, key: bytes) -> tuple[bytes, bytes] | None:
+        with self._txn.cursor(self._dbs[table]) as cursor:
+            found = cursor.prev() if cursor.set_range(key) else cursor.last()
+            return cursor.item() if found else None
+
+    def count(self, table: str) -> int:
+        return self._txn.stat(self._dbs[table])["entries"]
+
+    def put(self, table: str, key: bytes, value: bytes) -> None:
+        self._txn.put(key, value, db=self._dbs[table])
+
+    def delete(self, table: str, key: bytes) -> bool:
+        return self._txn.delete(key, db=self._dbs[table])
+
+    def clear(self, table: str) -> None:
+        self._txn.drop(self._dbs[table], delete=False)
+
+
+class _Gate:
+    """Snapshots come and go; the map changes when none is open."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._inside = 0
+        self._shut = False
+
+    @contextlib.contextmanager
+    def inside(self) -> Iterator[None]:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._shut)
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._inside -= 1
+                self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Raises StoreFull where a snapshot is held for too long."""
+        with self._changed:
+            self._shut = True
+            try:
+                if not self._changed.wait_for(lambda: self._inside == 0, MAP_GROW_WAIT_S):
+                    raise StoreFull
+                yield
+            finally:
+                self._shut = False
+                self._changed.notify_all()
+
+
+class Environment:
+    """One LMDB environment in a private folder, with all its tables open."""
+
+    def __init__(self, folder: Path, tables: Sequence[str], *, sync: bool, map_bytes: int) -> None:
+        self._folder = folder
+        self._tables = tables
+        self._sync = sync
+        self._map_bytes = map_bytes
+        self._pid = os.getpid()
+        self._gate = _Gate()
+        self._writing = threading.Lock()
+        self.commits = 0  # transactions that reached the disk
+        with self._typed():
+            self._open()
+
+    def _open(self) -> None:
+        self._env = self._reserve()
+        self._env.reader_check()
+        try:
+            with self._env.begin() as txn:
+                self._dbs = {name: self._env.open_db(name.encode(), txn=txn, create=False) for name in self._tables}
+        except (lmdb.NotFoundError, lmdb.ReadonlyError):
+            with self._env.begin(write=True) as txn:
+                self._dbs = {name: self._env.open_db(name.encode(), txn=txn) for name in self._tables}
+
+    def _reserve(self) -> lmdb.Environment:
+        """The environment with as large a map as the address space allows."""
+        while True:
+            try:
+                return lmdb.open(
+                    str(self._folder),
+                    map_size=self._map_bytes,
+                    mode=fs.FILE_MODE,
+                    sync=self._sync,
+                    readahead=False,
+                    max_readers=STORE_READERS_MAX,
+                    max_dbs=len(self._tables),
+                )
+            except lmdb.MemoryError:
+                if self._map_bytes <= MAP_SMALLEST_BYTES:
+                    raise
+                self._map_bytes = max(self._map_bytes // 4, MAP_SMALLEST_BYTES)
+
+    @contextlib.contextmanager
+    def _typed(self) -> Iterator[None]:
+        """Turns what LMDB raises into memd's errors."""
+        try:
+            yield
+        except lmdb.Error as error:
+            raise _typed(error, self._folder) from error
+
+    def check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise RuntimeError("a store that was opened before a fork cannot be used after it")
+
+    def size(self) -> int:
+        """Bytes that the environment takes on disk."""
+        return sum(file.stat().st_blocks * 512 for file in (self._folder / _DATA, self._folder / _LOCK))
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[LmdbTables]:
+        self.check_process()
+        with self._gate.inside(), self._typed(), self._env.begin() as txn:
+            yield LmdbTables(txn, self._dbs, self.size)
+
+    def writing(self, work: Callable[[Writing], T]) -> T:
+        """One work in a transaction of its own, in the caller's thread."""
+        ((result, error),) = self._write([work])
+        if error is not None:
+            raise error
+        return result  # type: ignore[no-any-return]  # what this very work returned
+
+    def write_all(self, works: Sequence[Callable[[Writing], Any]]) -> list[Outcome]:
+        """Several works with one sync; gives (result, error) of each. Raises where none of them is on disk."""
+        return self._write(works)
+
+    def _write(self, works: Sequence[Callable[[Writing], Any]]) -> list[Outcome]:
+        """The one owner of write transactions: every work in a nested one, one commit around all."""
+        self.check_process()
+        with self._writing, self._typed():
+            while True:
+                try:
+                    outcomes = self._attempt(works)
+                except lmdb.MapFullError:
+                    self._grow()
+                except lmdb.PanicError:
+                    self._open_again()
+                    raise
+                else:
+                    self.commits += 1
+                    return outcomes
+
+    def _attempt(self, works: Sequence[Callable[[Writing], Any]]) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        with self._env.begin(write=True) as txn:
+            for work in works:
+                child = self._env.begin(parent=txn, write=True)
+                try:
+                    result = work(LmdbTables(child, self._dbs, self.size))
+                    child.commit()
+                except lmdb.MapFullError:
+                    child.abort()
+                    raise
+                except lmdb.Error as error:
+                    child.abort()
+                    outcomes.append((None, _typed(error, self._folder)))
+                except BaseException as error:  # noqa: BLE001 - whatever a work raises belongs to its caller, not to the others
+                    child.abort()
+                    outcomes.append((None, error))
+                else:
+                    outcomes.append((result, None))
+        return outcomes
+
+    def _grow(self) -> None:
+        with self._gate.alone():
+            self._map_bytes = self._env.info()["map_size"] * 2
+            try:
+                self._env.set_mapsize(self._map_bytes)
+            except lmdb.Error as error:
+                raise StoreFull from error
+
+    def _open_again(self) -> None:
+        """LMDB closes itself to writes after a failed write of its meta page; a new look at the file is what it asks for."""
+        with self._gate.alone():
+            self._env.close()
+            self._open()
+
+    def close(self) -> None:
+        """Waits for the snapshots that are open; one that is held for too long keeps the map until the process ends."""
+        self.check_process()
+        with self._writing, contextlib.suppress(StoreFull), self._gate.alone(), self._typed():
+            self._env.sync(True)
+            self._env.close()
+
+
+def _typed(error: lmdb.Error, folder: Path) -> MemdError:
+    if isinstance(error, lmdb.MapFullError | lmdb.DiskError):
+        return StoreFull()
+    if isinstance(error, lmdb.ReadonlyError):
+        return fs.typed(13, str(error), folder)
+    return fs.typed(max(getattr(error, "code", 0) or 0, 0), f"{folder}: {error}", folder)
+
+
+# --- looking before opening
+
+
+def stored_format(folder: Path) -> int | None:
+    """The format of the store in ``folder``, looked up without touching a byte; None where there is none yet."""
+    if not (folder / _DATA).is_file() or (folder / _DATA).stat().st_size == 0:
+        return None
+    with lmdb.open(str(folder), readonly=True, lock=False, create=False, max_dbs=1, map_size=MAP_SMALLEST_BYTES) as env:
+        try:
+            db = env.open_db(keys.META.encode(), create=False)
+        except (lmdb.NotFoundError, lmdb.ReadonlyError):
+            return None
+        with env.begin(db) as txn:
+            raw = txn.get(keys.META_FORMAT)
+            return None if raw is None else keys.of_number(raw)
+
+
+def _open_environment(folder: Path, tables: Sequence[str], *, sync: bool, map_bytes: int) -> Environment:
+    """The environment in a folder of this user alone, made where there is none.
+
+    Raises StoreNewer, StoreDamaged, StoreReadOnly, StoreFull.
+    """
+    try:
+        if (folder / _DATA).exists():
+            refuse_cut(folder / _DATA)
+            found = stored_format(folder)
+            if found is not None and found > STORE_FORMAT:
+                raise StoreNewer(found, STORE_FORMAT)
+        for name in _FILES:
+            fs.make_private(folder / name)
+        fs.sync_folder(folder)
+        return Environment(folder, tables, sync=sync, map_bytes=map_bytes)
+    except lmdb.Error as error:
+        raise _typed(error, folder) from error
+    except OSError as error:
+        raise fs.typed(error.errno or 0, str(error), folder) from error
+
+
+def _found(kv: Writing, path: Path, store: bytes | None, clock: Callable[[], int]) -> StoreInfo:
+    """The identity of this store, made where the store is new."""
+    if kv.get(keys.META, keys.META_FORMAT) is None:
+        kv.put(keys.META, keys.META_FORMAT, keys.number(STORE_FORMAT))
+        kv.put(keys.META, keys.META_STORE, store or uuid7(clock(), os.urandom(10)))
+        kv.put(keys.META, keys.META_ORIGIN, uuid7(clock(), os.urandom(10)))
+    return _info(kv, path)
+
+
+def _info(kv: Reading, path: Path) -> StoreInfo:
+    raw, store, origin = (kv.get(keys.META, key) for key in (keys.META_FORMAT, keys.META_STORE, keys.META_ORIGIN))
+    if raw is None or store is None or origin is None:
+        raise StoreDamaged(f"{path} does not say which store it is")
+    return StoreInfo(store=store, origin=origin, format=keys.of_number(raw), path=str(path))
+
+
+def open_store(
+    home: Path,
+    *,
+    clock: Callable[[], int] = wall_ms,
+    accept_any_fs: bool = False,
+    store: bytes | None = None,
+    map_bytes: int = MAP_RESERVED_BYTES,
+) -> GroupStore:
+    """The store under ``home``, made where there is none. ``store``: the uid of a store that a new one is to be a replica of.
+
+    Raises StoreNewer, StoreDamaged, StoreReadOnly, StoreFull, NetworkFileSystem.
+    """
+    folder = fs.prepare(home, "store", "log", accept_any_fs=accept_any_fs)
+    environment = _open_environment(folder, keys.STORE_TABLES, sync=True, map_bytes=map_bytes)
+    with environment.reading() as tables:
+        is_new = tables.get(keys.META, keys.META_FORMAT) is None
+        info = None if is_new else _info(tables, folder)
+    if info is None:
+        info = environment.writing(lambda tables: _found(tables, folder, store, clock))
+    return GroupStore(environment, info)
+
+
+# --- the ledger
+
+
+class LmdbLedger(TableLedger):
+    """`memd_daemon.store.port.Ledger`."""
+
+    def __init__(self, environment: Environment, folder: Path) -> None:
+        super().__init__(environment)
+        self._environment = environment
+        self._folder = folder
+
+    def close(self) -> None:
+        """Puts everything on disk and says so, for the next start of the machine."""
+        self._environment.close()
+        (self._folder / _BOOT).unlink(missing_ok=True)
+
+
+def open_ledger(home: Path, *, accept_any_fs: bool = False, map_bytes: int = LEDGER_MAP_RESERVED_BYTES) -> LmdbLedger:
+    """The ledger under ``home``. One that was open when the machine went down is set aside: nobody synced it, so its pages may be
+    of different moments, and a note told twice is better than a daemon that cannot start."""
+    folder = fs.prepare(home, "store", "ledger", accept_any_fs=accept_any_fs)
+    try:
+        boot = _boot()
+        if (folder / _BOOT).exists() and (folder / _BOOT).read_text() != boot:
+            _set_aside(folder)
+        fs.make_private(folder / _BOOT)
+        (folder / _BOOT).write_text(boot)
+    except OSError as error:
+        raise fs.typed(error.errno or 0, str(error), folder) from error
+    environment = _open_environment(folder, keys.LEDGER_TABLES, sync=False, map_bytes=map_bytes)
+    return LmdbLedger(environment, folder)
+
+
+def _boot() -> str:
+    """What names this run of the machine; "" where the system does not tell."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text()
+    except OSError:
+        return ""
+
+
+def _set_aside(folder: Path) -> None:
+    for name in _FILES:
+        with contextlib.suppress(FileNotFoundError):
+            (folder / name).replace(folder / f"{name}.unsynced")

@@ -1,0 +1,278 @@
+"""The port's `Snapshot` over ordered tables: each method is a few look-ups of store/keys.py.
+
+A cached fold that rests on a signature is checked against the log once in the life of a process before it is believed, so that an
+edit of the store's file endorses nothing; the same goes for one that cannot be read.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from memd_daemon.errors import StoreDamaged
+from memd_daemon.model import fold, trust
+from memd_daemon.model.event import Header, Stored, decode_event
+from memd_daemon.model.note import Note, decode_note, encode_note
+from memd_daemon.model.turn import Turn
+from memd_daemon.store import keys
+from memd_daemon.store.kv import Reading
+from memd_daemon.store.port import Counts, StoreInfo
+
+BROKEN = (msgspec.ValidationError, msgspec.DecodeError)
+"""What decoding raises for bytes that are not what they should be."""
+
+_commit_decoder = msgspec.msgpack.Decoder(tuple[bytes, tuple[bytes, ...]])
+_event_decoder = msgspec.msgpack.Decoder(tuple[bytes, bytes])
+_header_decoder = msgspec.msgpack.Decoder(Header)
+_turn_decoder = msgspec.msgpack.Decoder(Turn)
+
+SALT_BYTES = 16
+
+
+class Tail(msgspec.Struct, frozen=True, array_like=True):
+    """Where the log of one subject ends: enough to know whether a new event can simply be added to the fold."""
+
+    place: bytes = b""
+    events: int = 0
+    waiting: int = 0
+
+
+_tail_decoder = msgspec.msgpack.Decoder(Tail)
+
+
+def decode_commit(raw: bytes) -> tuple[bytes, tuple[bytes, ...]]:
+    """(header bytes, event digests). Raises msgspec.DecodeError or ValidationError."""
+    return _commit_decoder.decode(raw)
+
+
+def decode_header(raw: bytes) -> Header:
+    """Raises msgspec.DecodeError or ValidationError."""
+    return _header_decoder.decode(raw)
+
+
+def decode_stored(raw: bytes, header: Header, index: int) -> Stored:
+    """The event of one row, its signature not yet judged. Raises msgspec.DecodeError or ValidationError."""
+    body, sig = _event_decoder.decode(raw)
+    return Stored(
+        event=decode_event(body),
+        body=body,
+        sig=sig,
+        hlc=header.hlc,
+        origin=header.origin,
+        seq=header.seq,
+        index=index,
+        store=header.store,
+    )
+
+
+def decode_turn(raw: bytes) -> Turn:
+    """Raises msgspec.DecodeError or ValidationError."""
+    return _turn_decoder.decode(raw)
+
+
+def proof_for(store: bytes) -> trust.Proof:
+    """How signatures are checked in this store."""
+
+    from memd_client import signing
+
+    def proof(public: bytes, body: bytes, content: bytes, revision: int, sig: bytes) -> bool:
+        return signing.verify(public, signing.signed_digest(store, body, content, revision), sig)
+
+    return proof
+
+
+class LogSnapshot:
+    """`memd_daemon.store.port.Snapshot` over a keeper of tables.
+
+    ``checked`` is shared by all snapshots of a store: uid -> digest16 of a cached fold that was compared with the log.
+    """
+
+    def __init__(self, kv: Reading, info: StoreInfo, checked: dict[bytes, bytes]) -> None:
+        self.kv = kv
+        self.info = info
+        self._checked = checked
+        self._proof = proof_for(info.store)
+        self._identity: trust.Identity | None = None
+
+    # --- notes
+
+    def note(self, uid: bytes) -> Note | None:
+        raw = self.kv.get(keys.FOLDS, uid)
+        if raw is None:
+            return None
+        try:
+            note = decode_note(raw)
+        except BROKEN:
+            return self.fold_from_log(uid)
+        if not trust.says_a_person_acted(note) or self._checked.get(uid) == keys.digest16(raw):
+            return note
+        made = self.fold_from_log(uid)
+        if made is not None and encode_note(made) == raw:
+            self._checked[uid] = keys.digest16(raw)
+        return made
+
+    def notes(self, *, newest_first: bool = True) -> Iterator[tuple[int, Note]]:
+        for key, uid in self.kv.scan(keys.IDS, reverse=newest_first):
+            note = self.note(uid)
+            if note is not None:
+                yield keys.of_number(key), note
+
+    def id_of(self, uid: bytes) -> int | None:
+        raw = self.kv.get(keys.ALIASES, uid)
+        return None if raw is None else keys.of_number(raw)
+
+    def uid_of(self, id_: int) -> bytes | None:
+        return self.kv.get(keys.IDS, keys.number(id_)) if 0 <= id_ < 1 << 64 else None
+
+    def uid_of_slug(self, slug: str) -> bytes | None:
+        return next((uid for _, uid in self.kv.scan(keys.SLUGS, keys.digest16(slug))), None)
+
+    def notes_of_kind(self, scope: str, kind: str) -> Iterator[int]:
+        for key, _ in self.kv.scan(keys.KINDS, keys.kind_prefix(scope, kind), reverse=True):
+            yield keys.of_number(key)
+
+    def notes_on_path(self, scope: str, path: str) -> Iterator[int]:
+        for key, _ in self.kv.scan(keys.PATHS, keys.path_prefix(scope, path), reverse=True):
+            yield keys.of_number(key)
+
+    def children_of(self, uid: bytes) -> Iterator[bytes]:
+        for key, _ in self.kv.scan(keys.CHILDREN, uid):
+            yield key[len(uid) :]
+
+    def text(self, digest: bytes) -> str | None:
+        raw = self.kv.get(keys.BLOBS, digest)
+        return None if raw is None else raw[SALT_BYTES:].decode()
+
+    def salted_text(self, digest: bytes) -> tuple[bytes, str]:
+        raw = self.kv.get(keys.BLOBS, digest)
+        if raw is None:
+            raise KeyError(digest)
+        return raw[:SALT_BYTES], raw[SALT_BYTES:].decode()
+
+    # --- the log
+
+    def events_of(self, uid: bytes) -> list[Stored]:
+        return sorted(self.judged(uid), key=lambda s: s.place)
+
+    def event(self, uid: bytes) -> Stored | None:
+        raw = self.kv.get(keys.EVENT_UIDS, uid)
+        stored = None if raw is None else self.stored_at(raw)
+        if stored is None or not stored.sig:
+            return stored
+        return next((s for s in self.judged(stored.event.note) if s.place == stored.place), stored)
+
+    def header_of(self, origin: bytes, seq: int) -> Header | None:
+        raw = self.kv.get(keys.COMMITS, keys.commit_key(origin, seq))
+        return None if raw is None else decode_header(decode_commit(raw)[0])
+
+    def stored_at(self, place: bytes) -> Stored | None:
+        """The event at a place, not judged; None where it is withheld. Raises StoreDamaged where it cannot be read."""
+        _, origin, seq, index = keys.of_place(place)
+        raw = self.kv.get(keys.EVENTS, keys.event_key(origin, seq, index))
+        try:
+            header = self.header_of(origin, seq)
+            return None if raw is None or header is None else decode_stored(raw, header, index)
+        except BROKEN as error:
+            raise StoreDamaged(f"commit {seq} of {origin.hex()} cannot be read") from error
+
+    def log_of(self, uid: bytes) -> list[Stored]:
+        """The events of one subject by place, signatures not judged."""
+        found = (self.stored_at(keys.place_of_subject_key(key)) for key, _ in self.kv.scan(keys.SUBJECTS, uid))
+        return [stored for stored in found if stored is not None]
+
+    def judged(self, uid: bytes) -> list[Stored]:
+        """The events of one subject in fold order, waiting ones last, signatures judged."""
+        return self.judge(self.log_of(uid))
+
+    def judge(self, events: Iterable[Stored]) -> list[Stored]:
+        return trust.judged(events, self.identity(), self._proof)
+
+    def fold_from_log(self, uid: bytes) -> Note | None:
+        return fold.fold(self.judged(uid))
+
+    def identity(self) -> trust.Identity:
+        if self._identity is None:
+            self._identity = trust.identity_of(self.info.store, self.log_of(self.info.store), self._proof)
+        return self._identity
+
+    def enrolled(self, key_id: bytes) -> bytes | None:
+        return self.identity().public_now(key_id)
+
+    def tail(self, uid: bytes) -> Tail:
+        raw = self.kv.get(keys.TAILS, uid)
+        return Tail() if raw is None else _tail_decoder.decode(raw)
+
+    # --- turns
+
+    def turn(self, number: int) -> Turn | None:
+        raw = self.kv.get(keys.TURNS, keys.number(number)) if 0 <= number < 1 << 64 else None
+        return None if raw is None else decode_turn(raw)
+
+    def turns(self, *, session: str | None = None) -> Iterator[Turn]:
+        if session is None:
+            for _, raw in self.kv.scan(keys.TURNS, reverse=True):
+                yield decode_turn(raw)
+            return
+        for key, _ in self.kv.scan(keys.TURN_SESSIONS, keys.digest16(session), reverse=True):
+            turn = self.turn(keys.of_number(key))
+            if turn is not None:
+                yield turn
+
+    def turn_of_request(self, request: bytes) -> int | None:
+        raw = self.kv.get(keys.TURN_REQUESTS, keys.digest16(request))
+        return None if raw is None else keys.of_number(raw)
+
+    def turn_of_prompt(self, session: str, prompt_id: str) -> int | None:
+        raw = self.kv.get(keys.TURN_PROMPTS, keys.digest16(session) + keys.digest16(prompt_id))
+        return None if raw is None else keys.of_number(raw)
+
+    def session_turns(self, session: str) -> int:
+        row = self.kv.last(keys.TURN_SESSIONS, keys.digest16(session))
+        return 0 if row is None else keys.of_number(row[1])
+
+    # --- vectors
+
+    def vector(self, model: str, uid: bytes) -> bytes | None:
+        return self.kv.get(keys.VECTORS, keys.vector_key(model, uid))
+
+    def vectors(self, model: str) -> Iterator[tuple[int, bytes]]:
+        for key, raw in self.kv.scan(keys.VECTORS, keys.digest16(model)):
+            id_ = self.id_of(key[-16:])
+            if id_ is not None:
+                yield id_, raw
+
+    def unembedded(self, model: str, limit: int) -> list[int]:
+        """Ids of notes that wait for their vector, oldest first; for a model that stored none yet, every note waits."""
+        waiting = (
+            self._waiting() if self.kv.get(keys.META, keys.META_MODEL) == model.encode() else self._all_waiting(model)
+        )
+        return list(itertools.islice(waiting, limit))
+
+    def _waiting(self) -> Iterator[int]:
+        for key, _ in self.kv.scan(keys.UNEMBEDDED):
+            yield keys.of_number(key)
+
+    def _all_waiting(self, model: str) -> Iterator[int]:
+        for key, uid in self.kv.scan(keys.IDS):
+            if self.kv.get(keys.UNWANTED, key) is None and self.vector(model, uid) is None:
+                note = self.note(uid)
+                if note is not None and not note.forgotten:
+                    yield keys.of_number(key)
+
+    # --- local facts
+
+    def setting(self, key: str) -> bytes | None:
+        return self.kv.get(keys.SETTINGS, key.encode())
+
+    def settings(self, prefix: str) -> Iterator[tuple[str, bytes]]:
+        for key, value in self.kv.scan(keys.SETTINGS, prefix.encode()):
+            yield key.decode(), value
+
+    def counts(self) -> Counts:
+        return Counts(
+            notes=self.kv.count(keys.FOLDS),
+            events=self.kv.count(keys.EVENTS),
+            commits=self.kv.count(keys.COMMITS),
+            turns=self.kv.count(keys.TURNS),
+            bytes_on_disk=self.kv.bytes_on_disk(),
+        )

@@ -1,0 +1,190 @@
+"""The store and the ledger in memory, for tests: the same log over a dict for each table. Nothing of it outlives the process.
+
+A snapshot shares the tables that stand; a write that meets a shared table works on a copy of it.
+"""
+
+import bisect
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from memd_daemon.errors import Stopping
+from memd_daemon.limits import NS_PER_MS, STORE_FORMAT
+from memd_daemon.model.ids import uuid7
+from memd_daemon.store import keys
+from memd_daemon.store.kv import Writing
+from memd_daemon.store.ledger import TableLedger
+from memd_daemon.store.log_read import LogSnapshot
+from memd_daemon.store.log_write import LogTxn
+from memd_daemon.store.port import StoreInfo
+
+T = TypeVar("T")
+
+
+class _Table:
+    """Rows, and their keys in order."""
+
+    def __init__(self, rows: dict[bytes, bytes], order: list[bytes]) -> None:
+        self.rows = rows
+        self.order = order
+        self.snapshots = 0
+
+    def copy(self) -> "_Table":
+        return _Table(dict(self.rows), list(self.order))
+
+
+class MemoryTables:
+    """A keeper of tables (store/kv.py); ``undo`` remembers what a write has replaced."""
+
+    def __init__(self, tables: dict[str, _Table]) -> None:
+        self._tables = tables
+        self._undo: list[tuple[str, bytes, bytes | None]] = []
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        return self._tables[table].rows.get(key)
+
+    def scan(self, table: str, prefix: bytes = b"", *, reverse: bool = False) -> Iterator[tuple[bytes, bytes]]:
+        rows, order = self._tables[table].rows, self._tables[table].order
+        start, end = bisect.bisect_left(order, prefix), self._end(order, prefix)
+        for at in range(end - 1, start - 1, -1) if reverse else range(start, end):
+            yield order[at], rows[order[at]]
+
+    @staticmethod
+    def _end(order: list[bytes], prefix: bytes) -> int:
+        beyond = keys.after(prefix)
+        return bisect.bisect_left(order, beyond) if beyond else len(order)
+
+    def _at(self, table: str, at: int) -> tuple[bytes, bytes] | None:
+        order = self._tables[table].order
+        return (order[at], self._tables[table].rows[order[at]]) if 0 <= at < len(order) else None
+
+    def last(self, table: str, prefix: bytes = b"") -> tuple[bytes, bytes] | None:
+        row = self._at(table, self._end(self._tables[table].order, prefix) - 1)
+        return row if row is not None and row[0].startswith(prefix) else None
+
+    def seek(self, table: str, key: bytes) -> tuple[bytes, bytes] | None:
+        return self._at(table, bisect.bisect_left(self._tables[table].order, key))
+
+    def before(self, table: str, key: bytes) -> tuple[bytes, bytes] | None:
+        return self._at(table, bisect.bisect_left(self._tables[table].order, key) - 1)
+
+    def count(self, table: str) -> int:
+        return len(self._tables[table].rows)
+
+    def bytes_on_disk(self) -> int:
+        return sum(len(k) + len(v) for table in self._tables.values() for k, v in table.rows.items())
+
+    def put(self, table: str, key: bytes, value: bytes) -> None:
+        if not 0 < len(key) <= keys.KEY_MAX_BYTES:
+            raise ValueError(f"a key of {len(key)} bytes")
+        own = self._own(table)
+        self._undo.append((table, key, own.rows.get(key)))
+        if key not in own.rows:
+            bisect.insort(own.order, key)
+        own.rows[key] = value
+
+    def delete(self, table: str, key: bytes) -> bool:
+        own = self._own(table)
+        if key not in own.rows:
+            return False
+        self._undo.append((table, key, own.rows.pop(key)))
+        del own.order[bisect.bisect_left(own.order, key)]
+        return True
+
+    def clear(self, table: str) -> None:
+        for key in list(self._tables[table].order):
+            self.delete(table, key)
+
+    def _own(self, table: str) -> _Table:
+        if self._tables[table].snapshots:
+            self._tables[table] = self._tables[table].copy()
+        return self._tables[table]
+
+    def revert(self) -> None:
+        """Takes back every change, the newest first."""
+        for table, key, value in reversed(list(self._undo)):
+            if value is None:
+                self.delete(table, key)
+            else:
+                self.put(table, key, value)
+
+
+class MemoryEnvironment:
+    """What an LMDB environment is to `LmdbTables`."""
+
+    def __init__(self, tables: Sequence[str]) -> None:
+        self._tables = {name: _Table({}, []) for name in tables}
+        self._lock = threading.RLock()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[MemoryTables]:
+        with self._lock:
+            shared = dict(self._tables)
+            for table in shared.values():
+                table.snapshots += 1
+        try:
+            yield MemoryTables(shared)
+        finally:
+            with self._lock:
+                for table in shared.values():
+                    table.snapshots -= 1
+
+    def writing(self, work: Callable[[Writing], T]) -> T:
+        with self._lock:
+            tables = MemoryTables(self._tables)
+            try:
+                return work(tables)
+            except BaseException:
+                tables.revert()
+                raise
+
+
+class MemoryStore:
+    """`memd_daemon.store.port.Store`; each work runs at once in the caller's thread."""
+
+    def __init__(self, *, clock: Callable[[], int] | None = None, store: bytes | None = None) -> None:
+        at = clock() if clock is not None else time.time_ns() // NS_PER_MS
+        self._environment = MemoryEnvironment(keys.STORE_TABLES)
+        self._checked: dict[bytes, bytes] = {}
+        self._closed = False
+        self.info = StoreInfo(
+            store=store or uuid7(at, os.urandom(10)), origin=uuid7(at, os.urandom(10)), format=STORE_FORMAT, path=""
+        )
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[LogSnapshot]:
+        with self._environment.reading() as tables:
+            yield LogSnapshot(tables, self.info, self._checked)
+
+    def write(self, work: Callable[[LogTxn], T]) -> T:
+        if self._closed:
+            raise Stopping
+        return self._environment.writing(lambda tables: work(LogTxn(tables, self.info, self._checked)))
+
+    def submit(self, work: Callable[[LogTxn], T]) -> "Future[T]":
+        future: Future[Any] = Future()
+        try:
+            future.set_result(self.write(work))
+        except Exception as error:  # noqa: BLE001 - it is the work's own, and its caller asks the future for it
+            future.set_exception(error)
+        return future
+
+    def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
+        return self.write(lambda txn: txn.rebuild(progress))
+
+    def close(self) -> None:
+        self._closed = True
+
+
+class MemoryLedger(TableLedger):
+    """`memd_daemon.store.port.Ledger`."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryEnvironment(keys.LEDGER_TABLES))
+
+    def close(self) -> None:
+        """Nothing is to be put away."""
