@@ -4,10 +4,10 @@ What is started is `<home>/bin/memd-daemon`, a short /bin/sh launcher that names
 command writes it (`write_launcher`), hooks only run it. It is run only when it belongs to the user who asks: a root
 shell that kept HOME must not.
 
-**Start lock.** `<home>/run/starting`, created exclusively by who starts; the daemon removes it once it is bound. It
-saves the processes that thirty hooks at once would start; that there is one daemon is the daemon's own lock's business.
-A lock older than START_LOCK_S (by its mtime) or from the future is void, so a daemon that dies at its start is tried
-again then and not at every hook.
+**Start lock.** `<home>/run/starting`, created exclusively by who starts; the daemon removes it once its address is
+written. It saves the processes that thirty hooks at once would start; that there is one daemon is the daemon's own
+lock's business. A lock older than START_LOCK_S (by its mtime) or from the future is void, so a daemon that dies at its
+start is tried again then and not at every hook.
 
 **Detached fully**: own session, working directory `/`, stdio on /dev/null, no other descriptor, default signals,
 adopted by init (the shell in between ends at once), and an environment of ENVIRONMENT_NAMES alone: a hook is given the
@@ -27,6 +27,9 @@ from memd_client.address import Address
 
 START_LOCK_S = 3  # a daemon is ready in under 0.3 s; ten times that on a machine under load
 PING_MS = 250  # how long one ping may take before the address is read again
+# A fresh daemon answers at its predecessor's socket a moment before it has written its own address. Where it never comes to
+# look alive, it lives in another PID namespace.
+SETTLE_MS = 250
 ENVIRONMENT_NAMES = (b"HOME", b"PATH", b"LANG", b"TZ", b"XDG_RUNTIME_DIR", b"USER", b"LOGNAME", b"TMPDIR")
 LOCALE_PREFIX = b"LC_"
 # The subshell is adopted by init and becomes the daemon; the shell that made it ends at once and can be waited for.
@@ -86,7 +89,7 @@ def start(home: bytes) -> bool:
         if not _may_run(launcher_path(home)):
             return False
         if _take_start_lock(home):
-            _launch(home)
+            _launch_or_yield(home)
     except OSError:
         return False
     return True
@@ -100,16 +103,19 @@ def ensure_daemon(home: bytes, wait_s: float) -> Address:
     """
     write_launcher(home)
     end_ns = time.monotonic_ns() + int(wait_s * 1e9)
+    settled_ns = 0
     while True:
         found = _address.read(home)
         outcome = _ping(found, end_ns) if found else None
         if found and isinstance(outcome, link.Reply) and outcome.status == wire.DONE:
-            return found
+            settled_ns = settled_ns or time.monotonic_ns() + SETTLE_MS * 1_000_000
+            if _address.is_alive(found) or time.monotonic_ns() >= settled_ns:
+                return found
         if isinstance(outcome, link.Mismatch):
             raise DaemonMismatch(outcome)
         if time.monotonic_ns() >= end_ns:
             raise StartFailed(StartFailed.__doc__)
-        if not isinstance(outcome, link.Late):
+        if not isinstance(outcome, link.Late | link.Reply):
             start(home)
         time.sleep(wire.POLL_MS / 1_000)
 
@@ -120,9 +126,8 @@ def _ping(found: Address, end_ns: int) -> link.Outcome:
 
 
 def _take_start_lock(home: bytes) -> bool:
-    run = home + b"/run"
-    lock = run + b"/starting"
-    _make_directory(run)
+    lock = _lock_path(home)
+    _make_directory(home + b"/run")
     for _ in range(2):
         try:
             posix.close(posix.open(lock, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o600))
@@ -135,12 +140,27 @@ def _take_start_lock(home: bytes) -> bool:
     return False
 
 
+def _lock_path(home: bytes) -> bytes:
+    return home + b"/run/starting"
+
+
 def _is_void(lock: bytes) -> bool:
     try:
         age_s = time.time() - posix.stat(lock).st_mtime
     except FileNotFoundError:
         return True
     return not -1 <= age_s <= START_LOCK_S
+
+
+def _launch_or_yield(home: bytes) -> None:
+    # Behind the lock the address is read again: a daemon that was starting removes the lock after it wrote the address,
+    # and
+    # one that is about to end must be let end first.
+    found = _address.read(home)
+    if found and _address.is_alive(found):
+        _remove(_lock_path(home))
+    else:
+        _launch(home)
 
 
 def _launch(home: bytes) -> None:

@@ -57,7 +57,8 @@ in hex, wall time in ns, harness, event, cwd, environment, stdin, with the meani
 
 **Files beside the socket.** `run/address`: address.py. `run/unreachable-until`: the breaker, a CLOCK_MONOTONIC ns in
 ASCII decimal, written by a hook that missed its deadline. `run/starting`: created by who starts a daemon, removed by
-the daemon once it is bound (spawn.py). `run/stopped`: written by a deliberate stop, removed by a daemon that starts.
+the daemon once it has written its address (spawn.py). `run/stopped`: written by a deliberate stop, removed by a daemon
+that starts.
 
 Stdlib only, and of that only what costs nothing: this module is imported by every hook.
 """
@@ -118,6 +119,7 @@ BREAKER_DEADLINE_MS = 50
 RESERVE_MS = 20  # of each deadline, kept for what follows the answer or the lack of one: stdout or the spool
 BREAKER_S = 30
 POLL_MS = 5  # between two looks at a daemon that is starting
+KEEP_MS = 50  # beyond the deadline, for a spool write under way: a stalled machine must lose no prompt
 READ_BYTES = 65_536  # what a pipe holds
 TICK_MS = 10  # the self-kill repeats: a signal that falls just before a blocking call would be lost
 

@@ -5,7 +5,8 @@ stderr, on stdout the whole answer of the daemon or nothing, and back within the
 nothing is logged, and of the environment only the names in wire.py are sent on.
 
 1. `MEMD_OFF` set to anything but `0`, an event that is not the script's, no home: done.
-2. A repeating timer is armed that ends the process with 0 at its deadline, wherever it hangs.
+2. A repeating timer is armed that gets the process out of wherever it hangs at its deadline. The one thing that may outlast
+   it, by wire.KEEP_MS at most, is the write of a prompt that would be lost otherwise.
 3. stdin is read to its end (not by git-commit: git gives it a terminal), bounded by wire.STDIN_MAX_BYTES.
 4. The call goes to the daemon. On an answer: stdout is written whole, then the receipt is sent and not waited for.
 5. Without an answer: what must not be lost is written to the spool; a missed deadline opens the breaker
@@ -32,18 +33,42 @@ _NS_PER_S = 1_000_000_000
 
 
 class _Clock:
-    """The process's deadlines in CLOCK_MONOTONIC ns, all counted from one start, and the timer that enforces the last."""
+    """The process's deadlines in CLOCK_MONOTONIC ns, all counted from one start, and the timer that enforces them.
+
+    At the deadline it raises TimeoutError once, wherever the process hangs; after that, and KEEP_MS later, it ends the process.
+    """
 
     def __init__(self) -> None:
         self._start_ns = time.monotonic_ns()
+        self._last_ns = 0
+        self._may_raise = False
         self.answer_ns = 0
 
     def allow(self, deadline_ms: int) -> None:
-        """Let the process live until `deadline_ms` after its start, and wait for an answer until a little before."""
+        """Set the deadline, counted from the start; an answer is waited for until a little before."""
         end_ns = self._start_ns + deadline_ms * _NS_PER_MS
         self.answer_ns = end_ns - wire.RESERVE_MS * _NS_PER_MS
+        self._last_ns = end_ns + wire.KEEP_MS * _NS_PER_MS
+        self._may_raise = True
+        _signal.signal(_signal.SIGALRM, self._ring)
+        _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))  # a mask is inherited
         left_s = max(end_ns - time.monotonic_ns(), 1) / _NS_PER_S
         _signal.setitimer(_signal.ITIMER_REAL, left_s, wire.TICK_MS / 1_000)
+
+    def keep(self) -> None:
+        """From here on nobody is waited for, and what is left to do must not be torn: raise no more.
+
+        KEEP_MS count from here: a process that was given no processor for long has its work still before it.
+        """
+        self._may_raise = False
+        self._last_ns = max(self._last_ns, time.monotonic_ns() + wire.KEEP_MS * _NS_PER_MS)
+
+    def _ring(self, *_: object) -> None:
+        if self._may_raise:
+            self._may_raise = False
+            raise TimeoutError
+        if time.monotonic_ns() >= self._last_ns:
+            posix._exit(0)
 
 
 def main(events: tuple[str, ...], *, reads_stdin: bool = True) -> None:
@@ -52,6 +77,10 @@ def main(events: tuple[str, ...], *, reads_stdin: bool = True) -> None:
         _run(events, reads_stdin)
     finally:
         posix._exit(0)  # no traceback, no exit code, and none of the interpreter's own end
+
+
+class _Unasked:
+    """What comes of a call whose stdin had no end: the daemon was not asked."""
 
 
 def _run(events: tuple[str, ...], reads_stdin: bool) -> None:
@@ -63,40 +92,45 @@ def _run(events: tuple[str, ...], reads_stdin: bool) -> None:
     if len(sys.argv) < 3 or sys.argv[1] not in events:
         return
     _keep_stdio_apart()
-    event = sys.argv[1]
-    _signal.signal(_signal.SIGALRM, _end)
-    _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))
-    clock.allow(_deadline_ms(home, event))
-    stdin = _read_stdin() if reads_stdin else b""
-    if stdin is None:
-        return
-    hook = wire.Hook(
-        posix.urandom(wire.REQUEST_ID_BYTES),
-        clock.answer_ns,
-        wire.PROBE if environ.get(b"MEMD_PROBE") == b"1" else 0,
-        sys.argv[2],
-        event,
-        _cwd(),
-        wire.environment_lines(environ),
-        stdin,
-    )
-    outcome = _carry(home, hook)
+    hook = _hook(environ, sys.argv[1], sys.argv[2])
+    clock.allow(_deadline_ms(home, hook.event))
+    outcome = _call(home, hook, clock, reads_stdin)
+    clock.keep()
     if outcome is None or not _owns(home):
         return
-    _fall_back(home, hook, outcome)
-    if isinstance(outcome, link.Unreachable) and _may_start(home, event):
+    _spool(home, hook)
+    if isinstance(outcome, link.Late):
+        _open_breaker(home)
+    if isinstance(outcome, link.Unreachable) and _may_start(home, hook.event):
         _start(home, hook, clock)
 
 
-def _end(*_: object) -> None:
-    posix._exit(0)
+def _hook(environ: dict[bytes, bytes], event: str, harness: str) -> wire.Hook:
+    """The call, all but its deadline and its stdin."""
+    flags = wire.PROBE if environ.get(b"MEMD_PROBE") == b"1" else 0
+    request_id = posix.urandom(wire.REQUEST_ID_BYTES)
+    return wire.Hook(request_id, 0, flags, harness, event, _cwd(), wire.environment_lines(environ), b"")
+
+
+def _call(home: bytes, hook: wire.Hook, clock: _Clock, reads_stdin: bool) -> link.Outcome | _Unasked | None:
+    """Read stdin and ask. None when it was answered, else what came instead."""
+    try:
+        if reads_stdin and not _read_stdin(hook):
+            return _Unasked()
+        hook.deadline_ns = clock.answer_ns
+        return _carry(home, hook)
+    except TimeoutError:  # the clock's, between two calls that wait
+        return _Unasked()
 
 
 def _keep_stdio_apart() -> None:
-    """Fill closed descriptors below 3: else a socket opened here could become the stdout that the answer is written to."""
-    descriptor = posix.open("/dev/null", posix.O_RDWR)
+    """Fill closed descriptors below 3: else a socket opened here could become the stdout that the answer is written to.
+
+    Read-only, so that writing to a closed stdout still fails, and no receipt says that it was read.
+    """
+    descriptor = posix.open("/dev/null", posix.O_RDONLY)
     while descriptor < 3:
-        descriptor = posix.open("/dev/null", posix.O_RDWR)
+        descriptor = posix.open("/dev/null", posix.O_RDONLY)
     posix.close(descriptor)
 
 
@@ -106,18 +140,26 @@ def _deadline_ms(home: bytes, event: str) -> int:
     return wire.HOOK_DEADLINE_MS
 
 
-def _read_stdin() -> bytes | None:
-    """All of stdin; None when it is over its bound or can't be read."""
-    chunks, size = [], 0
+def _read_stdin(hook: wire.Hook) -> bool:
+    """Read all of stdin into the call; whether that was possible in time and within the bound.
+
+    Where its end never came, what looks whole is kept in the call, for the spool: a harness may write all and forget to close.
+    """
+    chunks, size, has_ended = [], 0, False
     try:
         while chunk := posix.read(0, wire.READ_BYTES):
             size += len(chunk)
             # What is over the bound is read and dropped: a harness that writes on must not meet a closed pipe.
             if size <= wire.STDIN_MAX_BYTES:
                 chunks.append(chunk)
-    except OSError:
-        return None
-    return b"".join(chunks) if size <= wire.STDIN_MAX_BYTES else None
+        has_ended = True
+    except OSError:  # also the clock's TimeoutError
+        has_ended = False
+    is_within = size <= wire.STDIN_MAX_BYTES
+    stdin = b"".join(chunks)
+    if is_within and (has_ended or stdin.rstrip().endswith(b"}")):
+        hook.stdin = stdin
+    return has_ended and is_within
 
 
 def _cwd() -> bytes:
@@ -168,41 +210,44 @@ def _owns(home: bytes) -> bool:
         return False
 
 
-def _fall_back(home: bytes, hook: wire.Hook, outcome: link.Outcome) -> None:
-    """Keep what must not be lost, and remember a missed deadline. A home that can't be written is left as it is."""
+def _spool(home: bytes, hook: wire.Hook) -> None:
+    """Write a call that must not be lost into the spool, whole or not at all. Without a writable disk it is lost in silence."""
+    is_empty = not hook.stdin and hook.event != wire.GIT_COMMIT
+    if hook.event not in wire.SPOOLED_EVENTS or hook.is_probe or is_empty:
+        return
+    directory = home + b"/spool"
+    at_ns = time.time_ns()
+    content = wire.encode_spool(wire.Spooled(hook, at_ns))
     try:
-        is_empty = not hook.stdin and hook.event != wire.GIT_COMMIT
-        if hook.event in wire.SPOOLED_EVENTS and not hook.is_probe and not is_empty:
-            _spool(home, hook)
-        if isinstance(outcome, link.Late):
-            _open_breaker(home)
+        _make_directory(directory)
+        if _size(directory) + len(content) <= wire.SPOOL_MAX_BYTES:
+            _write_whole(directory, wire.spool_name(hook.request_id, at_ns), content)
     except OSError:
         return
 
 
-def _spool(home: bytes, hook: wire.Hook) -> None:
-    """Write the call into the spool, whole or not at all. Raises OSError."""
-    directory = home + b"/spool"
-    _make_directory(directory)
-    at_ns = time.time_ns()
-    content = wire.encode_spool(wire.Spooled(hook, at_ns))
-    if _size(directory) + len(content) > wire.SPOOL_MAX_BYTES:
-        return
-    name = wire.spool_name(hook.request_id, at_ns)
+def _write_whole(directory: bytes, name: bytes, content: bytes) -> None:
     draft = directory + b"/." + name
     try:
-        descriptor = _write_file(draft, content, posix.O_EXCL)
+        _write_file(draft, content, posix.O_EXCL)
     except OSError:
         posix.unlink(draft)  # the disk is full: what is half there would only fill it further
         raise
-    # The name first: a slow disk may hold the next call beyond the deadline, and the bytes are readable from here on.
+    # No fsync: no signal ends one, and a disk under load would hold the turn for seconds. What a power failure leaves of the
+    # file does not decode; what dies with this process, or with the daemon, loses nothing.
     posix.rename(draft, directory + b"/" + name)
-    posix.fsync(descriptor)
 
 
 def _size(directory: bytes) -> int:
     with posix.scandir(directory) as files:
-        return sum(file.stat(follow_symlinks=False).st_size for file in files)
+        return sum(map(_file_size, files))
+
+
+def _file_size(file: "posix.DirEntry[bytes]") -> int:
+    try:
+        return file.stat(follow_symlinks=False).st_size
+    except FileNotFoundError:  # another hook's draft that has got its name, or what the daemon has taken in
+        return 0
 
 
 def _make_directory(directory: bytes) -> None:
@@ -241,19 +286,19 @@ def _breaker_is_open(home: bytes) -> bool:
 
 
 def _open_breaker(home: bytes) -> None:
-    """Open it for BREAKER_S, unless it is open: a daemon that is only slow must get its full time again. Raises OSError."""
-    if not _breaker_is_open(home):
-        until_ns = time.monotonic_ns() + wire.BREAKER_S * _NS_PER_S
-        posix.close(_write_file(_breaker_path(home), b"%d" % until_ns, posix.O_TRUNC))
+    """Open it for BREAKER_S, unless it is open: a daemon that is only slow must get its full time again."""
+    if _breaker_is_open(home):
+        return
+    until_ns = time.monotonic_ns() + wire.BREAKER_S * _NS_PER_S
+    try:
+        _write_file(_breaker_path(home), b"%d" % until_ns, posix.O_TRUNC)
+    except OSError:
+        return
 
 
-def _write_file(file: bytes, content: bytes, flags: int) -> int:
-    """Write `content` to a file of mode 0600 and give its open descriptor, which the end of the process closes.
-
-    Raises OSError.
-    """
+def _write_file(file: bytes, content: bytes, flags: int) -> None:
+    """Write `content` to a file of mode 0600, which the end of the process closes. Raises OSError."""
     descriptor = posix.open(file, posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | flags, 0o600)
     rest = memoryview(content)
     while rest:
         rest = rest[posix.write(descriptor, rest) :]
-    return descriptor
