@@ -1,0 +1,56 @@
+"""When a rendering counts as seen already."""
+
+from typing import Any
+
+import pytest
+
+from memd_daemon.frames.digest import rendering_digest, same_rendering
+from memd_daemon.model.view import GroundStatus, NoteView, ProposalView
+from tests.frames.make import DAY_MS, MARCH_4, TAGS, make_view
+
+STANDS = make_view(stands="a.py")
+CHANGED = make_view(changed="a.py")
+UNKNOWN = make_view(ground=(GroundStatus(path="a.py", unknown=True),))
+RULE: dict[str, Any] = {"kind": "directive", "provenance": "human"}
+
+
+def digest(view: NoteView, *edited: str) -> bytes:
+    return rendering_digest(view, TAGS, edited)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        (digest(STANDS), digest(STANDS), True),
+        (digest(STANDS), digest(CHANGED), False),
+        (digest(CHANGED), digest(STANDS), False),
+        (digest(STANDS), digest(CHANGED, "a.py"), True),
+        (digest(STANDS), digest(CHANGED, "b.py"), False),
+        (digest(UNKNOWN), digest(STANDS), True),
+        (digest(UNKNOWN), digest(CHANGED), True),
+        (digest(STANDS), digest(UNKNOWN), True),
+        (digest(STANDS), digest(make_view(stands="b.py")), True),
+        (digest(STANDS), digest(make_view(stands="a.py", revoked="x")), False),
+        (digest(STANDS), digest(make_view(stands="a.py", conflicts=(52,))), False),
+        (digest(STANDS), digest(make_view(stands="a.py", provenance="human")), False),
+        (digest(STANDS), digest(make_view(stands="a.py", content="other")), False),
+        (digest(make_view(**RULE, stands="a.py")), digest(make_view(**RULE, changed="a.py")), False),
+        (digest(make_view(**RULE, stands="a.py")), digest(make_view(**RULE, changed="a.py"), "a.py"), True),
+        (digest(make_view(process=True)), digest(make_view(process=True, last_confirmed_at=MARCH_4 + DAY_MS)), True),
+        (
+            digest(make_view(**RULE)),
+            digest(make_view(**RULE, proposals=(ProposalView(act="revoke", at=MARCH_4),))),
+            False,
+        ),
+    ],
+)
+def test_what_counts_as_a_change(before: bytes, after: bytes, same: bool) -> None:
+    """Revoked, gone stale by another's hand or newly warned about: yes; made known or edited by this context: no."""
+    assert same_rendering(before, after) is same
+    assert same_rendering(after, before) is same
+
+
+def test_the_digest_is_bounded() -> None:
+    """16 bytes, the last of which is the status."""
+    assert len(digest(STANDS)) == 16
+    assert digest(STANDS)[:-1] == digest(CHANGED)[:-1]

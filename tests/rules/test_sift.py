@@ -1,0 +1,147 @@
+"""Which note may arrive at which moment, and the name of the rule that keeps the others out."""
+
+from typing import Any
+
+import pytest
+
+from memd_daemon.frames.digest import rendering_digest
+from memd_daemon.limits import GATE_COSINE, GATE_IDF_SHARE, GATE_TERMS_MIN
+from memd_daemon.model.view import GroundStatus
+from memd_daemon.model.words import Kind
+from memd_daemon.rules import RULES, WHY, GateEvidence, decide, sift
+from memd_hooks.events import Moment
+from tests.frames.make import TAGS
+from tests.rules.make import make_now, make_one
+
+ARRIVES = {
+    Kind.DIRECTIVE: {Moment.SESSION_START, Moment.POST_COMPACTION, Moment.SUBAGENT_START},
+    Kind.TASK: {Moment.SESSION_START, Moment.POST_COMPACTION},
+    Kind.GOTCHA: {Moment.READ, Moment.PRE_EDIT, Moment.SUBAGENT_START},
+    Kind.FINDING: {Moment.PROMPT_SUBMIT},
+    Kind.DECISION: set(),
+}
+
+
+def test_the_rules_are_tried_in_this_order() -> None:
+    """The tuple is the order; what it is at all comes before where, when, and whether it was said."""
+    assert [rule.name for rule in RULES] == [
+        "forgotten",
+        "out-of-scope",
+        "not-current",
+        "archived",
+        "closed-task",
+        "auto",
+        "quarantined",
+        "no-person",
+        "other-moment",
+        "task-not-high",
+        "other-file",
+        "gotcha-not-high",
+        "absent-on-branch",
+        "sent-this-turn",
+        "standing",
+        "below-gate",
+    ]
+    assert {rule.name for rule in RULES} < set(WHY)
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("moment", Moment)
+def test_each_kind_has_its_moments(kind: Kind, moment: Moment) -> None:
+    """The table of delivery.md, all cells; a note of high priority, anchored, that passes the gate."""
+    task = {"task": "open"} if kind == Kind.TASK else {}
+    one = make_one(kind=kind, priority="high", **task)
+    wanted = "" if moment in ARRIVES[kind] else "other-moment"
+    assert sift(make_now(moment), one) == wanted
+    assert bool(decide(make_now(moment), [one]).chosen) == (not wanted)
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("moment", Moment)
+@pytest.mark.parametrize("revoked", ["", "was wrong"])
+def test_auto_is_never_told_unasked(kind: Kind, moment: Moment, revoked: str) -> None:
+    """Its own class or a source's, held or revoked, by no trigger."""
+    for own in ("auto", "human"):
+        changes = {"kind": kind, "priority": "high", "provenance": own, "frame_class": "auto", "revoked": revoked}
+        assert sift(make_now(moment), make_one(**changes)) == "auto"
+
+
+NOT_NOW: list[tuple[str, Moment, dict[str, Any], dict[str, Any]]] = [
+    ("forgotten", Moment.PROMPT_SUBMIT, {"forgotten": True}, {}),
+    ("out-of-scope", Moment.PROMPT_SUBMIT, {"scope": "repo:ff"}, {}),
+    ("out-of-scope", Moment.PROMPT_SUBMIT, {}, {"repo": ""}),
+    ("out-of-scope", Moment.PROMPT_SUBMIT, {"scope": "session:s2"}, {}),
+    ("", Moment.PROMPT_SUBMIT, {"scope": "session:s1"}, {}),
+    ("", Moment.PROMPT_SUBMIT, {"scope": "global"}, {"repo": ""}),
+    ("", Moment.PROMPT_SUBMIT, {"under": "crates/a"}, {"directory": "crates/a/src"}),
+    ("", Moment.PROMPT_SUBMIT, {"under": "crates/a"}, {"directory": ""}),
+    ("out-of-scope", Moment.PROMPT_SUBMIT, {"under": "crates/a"}, {"directory": "crates/ab"}),
+    ("out-of-scope", Moment.PROMPT_SUBMIT, {"under": "crates/a"}, {"directory": "crates/b"}),
+    ("", Moment.READ, {"kind": "gotcha", "under": "crates/a"}, {"paths": ("b", "crates/a/x.rs")}),
+    ("out-of-scope", Moment.READ, {"kind": "gotcha", "under": "crates/a"}, {"paths": ("crates/x.rs",)}),
+    ("not-current", Moment.PROMPT_SUBMIT, {"currency": "superseded"}, {}),
+    ("not-current", Moment.PROMPT_SUBMIT, {"currency": "absorbed"}, {}),
+    ("", Moment.PROMPT_SUBMIT, {"currency": "superseded", "revoked": "x"}, {}),
+    ("archived", Moment.PROMPT_SUBMIT, {"shelf": "archived"}, {}),
+    ("closed-task", Moment.SESSION_START, {"kind": "task", "task": "closed", "priority": "high"}, {}),
+    ("task-not-high", Moment.SESSION_START, {"kind": "task", "task": "open"}, {}),
+    ("", Moment.SESSION_START, {"kind": "directive", "priority": "low"}, {}),
+    ("quarantined", Moment.PROMPT_SUBMIT, {"quarantined": True}, {}),
+    ("no-person", Moment.PROMPT_SUBMIT, {}, {"with_person": False}),
+    ("no-person", Moment.PRE_EDIT, {"kind": "gotcha"}, {"with_person": False}),
+    ("", Moment.SESSION_START, {"kind": "directive"}, {"with_person": False}),
+    ("other-file", Moment.READ, {"kind": "gotcha", "matched_path": ""}, {}),
+    ("gotcha-not-high", Moment.SUBAGENT_START, {"kind": "gotcha"}, {}),
+    ("", Moment.READ, {"kind": "gotcha", "priority": "low"}, {}),
+    ("", Moment.READ, {"kind": "gotcha", "revoked": "x"}, {}),
+]
+
+
+@pytest.mark.parametrize(("rule", "moment", "note", "now"), NOT_NOW)
+def test_a_rule_names_itself(rule: str, moment: Moment, note: dict[str, Any], now: dict[str, Any]) -> None:
+    """Each rule at its edge."""
+    decision = decide(make_now(moment, **now), [make_one(**note)])
+    assert [left.rule for left in decision.left_out] == ([rule] if rule else [])
+    assert bool(decision.text) == (not rule)
+
+
+def test_a_file_absent_on_this_branch_keeps_its_note_back() -> None:
+    """The matched file decides; for other kinds every anchor has to be absent."""
+    gone, there = GroundStatus(path="a.py", signal="absent"), GroundStatus(path="b.py")
+    read, prompt = make_now(Moment.READ), make_now(Moment.PROMPT_SUBMIT)
+    assert sift(read, make_one(kind="gotcha", ground=(gone, there), matched_path="a.py")) == "absent-on-branch"
+    assert sift(read, make_one(kind="gotcha", ground=(gone, there), matched_path="b.py")) == ""
+    assert sift(prompt, make_one(ground=(gone, there))) == ""
+    assert sift(prompt, make_one(ground=(gone,))) == "absent-on-branch"
+
+
+def test_what_stands_is_not_said_again_until_it_changes() -> None:
+    """The same rendering is silence; a revocation, another's edit, or a new context brings it back."""
+    one = make_one(kind="gotcha")
+    seen = {one.view.note.uid: rendering_digest(one.view, TAGS)}
+    now = make_now(Moment.READ, standing=seen)
+    changed = make_one(kind="gotcha", changed="a.py", matched_path="a.py")
+    assert sift(now, one) == "standing"
+    assert sift(make_now(Moment.READ, standing=seen, edited_here=frozenset({"a.py"})), changed) == "standing"
+    assert sift(now, changed) == ""
+    assert sift(now, make_one(kind="gotcha", revoked="x")) == ""
+    assert sift(make_now(Moment.READ), one) == ""
+    assert sift(make_now(Moment.READ, sent_this_turn=frozenset(seen)), changed) == "sent-this-turn"
+
+
+@pytest.mark.parametrize(
+    ("gate", "passes"),
+    [
+        (None, False),
+        (GateEvidence(), False),
+        (GateEvidence(cosine=GATE_COSINE), True),
+        (GateEvidence(cosine=GATE_COSINE - 0.01, idf_share=1.0, terms=1), False),
+        (GateEvidence(idf_share=GATE_IDF_SHARE, terms=GATE_TERMS_MIN), True),
+        (GateEvidence(idf_share=GATE_IDF_SHARE, terms=1, identifiers=1), True),
+        (GateEvidence(idf_share=GATE_IDF_SHARE - 0.01, terms=9, identifiers=9), False),
+    ],
+)
+def test_the_gate_reads_evidence_and_not_the_score(gate: GateEvidence | None, passes: bool) -> None:
+    """Cosine, or a share of the words with two terms or one identifier; no score opens it."""
+    one = make_one(score=99.0, gate=gate, provenance="human")
+    assert sift(make_now(Moment.PROMPT_SUBMIT), one) == ("" if passes else "below-gate")
