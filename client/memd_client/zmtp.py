@@ -172,7 +172,7 @@ class Dealer:
             self._socket.sendall(GREETING + READY)
             while not self._parser.ready:
                 self._receive(deadline_ns)
-        except BaseException:  # whatever it was, the descriptor must not outlive it
+        except (OSError, ValueError):  # ValueError: a path with a NUL in it
             self._socket.close()
             raise
 
