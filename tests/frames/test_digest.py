@@ -10,6 +10,7 @@ from tests.frames.make import DAY_MS, MARCH_4, TAGS, make_view
 
 STANDS = make_view(stands="a.py")
 CHANGED = make_view(changed="a.py")
+BOTH_CHANGED = make_view(ground=tuple(GroundStatus(path=path, signal="anchor_changed") for path in ("a.py", "b.py")))
 UNKNOWN = make_view(ground=(GroundStatus(path="a.py", unknown=True),))
 RULE: dict[str, Any] = {"kind": "directive", "provenance": "human"}
 
@@ -26,6 +27,8 @@ def digest(view: NoteView, *edited: str) -> bytes:
         (digest(CHANGED), digest(STANDS), False),
         (digest(STANDS), digest(CHANGED, "a.py"), True),
         (digest(STANDS), digest(CHANGED, "b.py"), False),
+        (digest(STANDS), digest(BOTH_CHANGED, "a.py"), False),
+        (digest(STANDS), digest(BOTH_CHANGED, "a.py", "b.py"), True),
         (digest(UNKNOWN), digest(STANDS), True),
         (digest(UNKNOWN), digest(CHANGED), True),
         (digest(STANDS), digest(UNKNOWN), True),

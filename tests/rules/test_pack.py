@@ -177,6 +177,22 @@ def test_repeated_blocks_are_byte_identical() -> None:
     assert decide(make_now(standing=standing), candidates).text == ""
 
 
+def test_the_finished_block_is_measured_as_it_is_sent() -> None:
+    """A meter by which the whole is more than its parts gives up lines first, then the last notes, never the limit."""
+
+    def dear(text: str) -> int:
+        return cost(text) + (100 if text.startswith("memd:") and "\n" in text else 0)
+
+    candidates = [make_one(i, **RULE, conflicts=(60,), content="word " * 20) for i in (1, 2, 3)]
+    whole = decide(make_now(), candidates).tokens
+    lines_gone = decide(make_now(cost=dear, budget_tokens=whole + 60), candidates)
+    assert (ids(lines_gone), lines_gone.tokens <= whole + 60) == ([3, 2, 1], True)
+    assert "WARNING" not in lines_gone.text
+    note_gone = decide(make_now(cost=dear, budget_tokens=whole + 20), candidates)
+    assert (ids(note_gone), rules(note_gone)) == ([3], {1: "budget", 2: "budget"})
+    assert note_gone.tokens <= whole + 20
+
+
 @pytest.mark.parametrize(
     ("trigger", "spent", "budget"),
     [
