@@ -146,7 +146,7 @@ def _held_back(cwd: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, str
     """Where a setting that bears on this session keeps hooks from running; only an administrator's counts for the second key."""
     top = install_git.top(cwd, environ) or cwd
     own = (claude.user_settings(environ), top / ".claude/settings.json", claude.project_settings(top))
-    for path in (*claude.managed_settings(), *own):
+    for path in dict.fromkeys((*claude.managed_settings(), *own)):
         held = _data(path)
         for key in _HELD_BACK if path not in own else _HELD_BACK[:1]:
             if held.get(key) is True:

@@ -240,6 +240,8 @@ def _without_ours(content: bytes, record: SettingsRecord | None, home: Path, pat
         original = registry.backup_of(home, path) if record.existed else None
         if original is not None or not record.existed:
             return original
+    if record is None and not settings.standing(content.decode(), _commands(home)):
+        return content
     made = record.made if record else (("hooks",), *(("hooks", r.client_event) for r in claude.REGISTRATIONS))
     text = settings.stripped(content.decode(), _commands(home), made)
     if record and not record.existed and text.strip() == "{}":

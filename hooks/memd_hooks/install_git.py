@@ -82,8 +82,9 @@ def _place(path: Path, environ: Mapping[str, str]) -> Literal["outside", "tracke
 
 def _is_the_projects(path: Path, environ: Mapping[str, str]) -> bool:
     """Whether a hook at ``path`` is tracked, would be, or lies among others that are."""
-    if _place(path, environ) in ("tracked", "untracked"):
-        return True
+    place = _place(path, environ)
+    if place != "ignored":
+        return place != "outside"
     return path.parent.is_dir() and bool(_git(path.parent, environ, "ls-files", "--", "."))
 
 
@@ -205,8 +206,9 @@ def removal(home: Path, path: Path) -> Step | Refusal | None:
     record = record if isinstance(record, GitRecord) else None
     before = _content(path)
     after = _without_memd(home, before)
-    if before is not None and after is not None and record and digest(before) == record.after:
-        after = registry.backup_of(home, path) or after
+    if before is not None and record and digest(before) == record.after:
+        original = registry.backup_of(home, path)
+        after = after if original is None else original
     if record is None and before == after:
         return None
     refusal = write_refusal(git.NAME, path) if before != after and path.parent.is_dir() else None

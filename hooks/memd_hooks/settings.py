@@ -44,7 +44,7 @@ def merged(text: str, groups: Sequence[Group]) -> tuple[str, tuple[Path, ...]]:
     Raises Malformed, WrongShape.
     """
     made: list[Path] = []
-    if not text.strip("\ufeff \t\r\n"):
+    if _is_blank(text):
         text, made = text + "{}\n", [()]
     check(text)
     wanted = copy.deepcopy(jsonc.parse(text).data)
@@ -64,6 +64,8 @@ def stripped(text: str, commands: Collection[str], made: Iterable[Path]) -> str:
     """``text`` without every hook whose command is one of ``commands``, its group when nothing else is in it, and those of the
     ``made`` objects and arrays that are then empty. Raises Malformed, WrongShape."""
     check(text)
+    if _is_blank(text):
+        return text
     while (path := _first(jsonc.parse(text).data, commands)) is not None:
         text = jsonc.remove(text, path)
     for path in sorted(made, key=len, reverse=True):
@@ -76,6 +78,8 @@ def stripped(text: str, commands: Collection[str], made: Iterable[Path]) -> str:
 def standing(text: str, commands: Collection[str]) -> list[Group]:
     """memd's hooks in ``text``, as groups; a timeout that was taken away counts as 0. Raises Malformed, WrongShape."""
     check(text)
+    if _is_blank(text):
+        return []
     return [
         Group(event, group.get("matcher"), hook["command"], hook.get("timeout", 0))
         for event, groups in jsonc.parse(text).data.get("hooks", {}).items()
@@ -86,7 +90,9 @@ def standing(text: str, commands: Collection[str]) -> list[Group]:
 
 
 def check(text: str) -> None:
-    """Raises Malformed or WrongShape unless ``text`` can hold hooks."""
+    """Raises Malformed or WrongShape unless ``text`` can hold hooks; one with nothing in it can."""
+    if _is_blank(text):
+        return
     root = jsonc.parse(text)
     if not isinstance(root.data, dict):
         raise WrongShape(text, root.start, "settings are one object in braces")
@@ -98,6 +104,10 @@ def check(text: str) -> None:
     for child in hooks.children:
         if not isinstance(child.value.data, list):
             raise WrongShape(text, child.value.start, f"`{child.key}` is a list of groups")
+
+
+def _is_blank(text: str) -> bool:
+    return not text.strip("\ufeff \t\r\n")
 
 
 def _first(data: dict[str, Any], commands: Collection[str]) -> tuple[str | int, ...] | None:
