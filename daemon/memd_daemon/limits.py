@@ -43,6 +43,7 @@ GIT_REPOSITORY_DEADLINE_S: Final = 0.1  # the first look at a directory stands o
 
 # commits as notes
 COMMIT_FILES_MAX: Final = 20  # then "+n"
+REFLOG_LOOKED_AT: Final = 1000  # moves of HEAD among which a spooled commit is looked for
 COMMIT_SUBJECT_MAX_CHARS: Final = 160
 
 # turns
@@ -126,7 +127,7 @@ FILE_BLOCK_BYTES: Final = 1024 * 1024  # read at once for a checksum
 FUSION_CANDIDATES: Final = 100  # of each list
 FUSION_LEXICAL_WEIGHT: Final = 0.5  # 0.5 to 0.7 are level on the evaluation sets together (scripts/bench_retrieval.py)
 TERM_MAX_CHARS: Final = 100  # of one indexed word: a longer one is nobody's word
-WORD_FIELD_WEIGHTS: Final = {"stem": 1.0, "exact": 0.5, "gram": 1.0}  # an exact word counts beside its stem
+WORD_FIELD_WEIGHTS: Final = {"stem": 1.0, "exact": 0.25, "gram": 1.0}  # an exact word counts beside its stem
 BM25_K1: Final = 1.2  # the lexical library's own two constants, so that pending notes score like committed ones
 BM25_B: Final = 0.75
 QUERY_TERMS_MAX: Final = 64  # the rarest of a prompt's terms: the rest moves no rank, and each costs its posting list
@@ -169,3 +170,4 @@ STATUS_QUEUE_MAX: Final = 10_000  # waiting vectors are counted up to here
 ENROLMENT_TOLD_DAYS: Final = 7  # trust-boundary.md
 SESSION_LIVE_MS: Final = 24 * 3600 * 1000  # without a hook for longer, a session is not listed as live
 COSTS_KNOWN_MAX: Final = 50_000  # texts whose cost is remembered: 24 bytes each and the key
+OFFER_OPEN_MS: Final = 5_000  # an offer without a receipt counts as standing this long; no hook lives longer

@@ -86,21 +86,37 @@ def _same_prompt(txn: Txn, event: HookEvent, words: str, at: int) -> int | None:
     return last.number if abs(at - last.at) < limits.SAME_PROMPT_WINDOW_MS else None
 
 
-def record_commit(parts: Parts, event: HookEvent, place: Place) -> int | None:
-    """The note of the commit at HEAD (or ``event.sha``), once per sha; its id, or None where there is no news.
+def record_commit(parts: Parts, event: HookEvent, place: Place, at_ms: int = 0) -> int | None:
+    """The note of a commit, once per sha; its id, or None where there is no news.
+
+    The commit is ``event.sha``, else for a call that was spooled at ``at_ms`` (Unix ms) what HEAD's reflog says of that moment,
+    else the one at HEAD.
 
     None during a rebase, cherry-pick, am, revert or merge: those move commits that are known.
     """
     checkout = place.checkout
     if not checkout.common or repository.in_progress(checkout.git_dir):
         return None
-    told = _git_show(checkout.root, event.sha)
+    told = _git_show(checkout.root, event.sha or (_commit_at(checkout.root, at_ms) if at_ms else ""))
     if told is None:
         return None
     sha, subject, files = told
     asker = Asker(actor=system(Surface.GIT).actor, surface=Surface.GIT, session=event.session)
     wanted = _commit_wanted(parts, place, event, sha, subject, files)
     return commit_note(parts, wanted, asker, once=f"commit/{place.scope}/{sha}")
+
+
+def _commit_at(root: str, at_ms: int) -> str:
+    """The commit that HEAD had come to by that moment, "" where the reflog does not say."""
+    told = repository.git(
+        root, "log", "-g", "-n", str(limits.REFLOG_LOOKED_AT), "--date=unix", "--format=%H %gd", "HEAD"
+    )
+    for line in (told or "").splitlines():
+        sha, _, moved = line.partition(" ")
+        seconds = moved.partition("{")[2].rstrip("}")
+        if seconds.isdigit() and int(seconds) <= at_ms // limits.MS_PER_S:
+            return sha
+    return ""
 
 
 def _git_show(root: str, sha: str) -> tuple[str, str, list[str]] | None:
@@ -117,7 +133,7 @@ def _git_show(root: str, sha: str) -> tuple[str, str, list[str]] | None:
 
 def _commit_wanted(parts: Parts, place: Place, event: HookEvent, sha: str, subject: str, files: list[str]) -> Wanted:
     subject = " ".join(parts.redact(text.normal(_clean(subject))).split())[: limits.COMMIT_SUBJECT_MAX_CHARS]
-    listed = [parts.redact(_clean(f)) for f in files[: limits.COMMIT_FILES_MAX]]
+    listed = [parts.redact(" ".join(_clean(f).split())) for f in files[: limits.COMMIT_FILES_MAX]]
     more = len(files) - len(listed)
     names = ", ".join(listed) + (f", +{more}" if more > 0 else "")
     branch = place.checkout.branch or "a detached head"

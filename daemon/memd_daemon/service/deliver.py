@@ -175,7 +175,8 @@ class Deliverer:
         self, call: Call, context: Context, harness: Harness, trigger: Moment, cap_units: int, owed: Decision
     ) -> Situation:
         ledger, event = self._parts.ledger, call.event
-        standing = ledger.standing(context.session, context.agent, context.epoch)
+        open_since = self._parts.now_ms() - limits.OFFER_OPEN_MS
+        standing = ledger.standing(context.session, context.agent, context.epoch, open_since=open_since)
         standing |= {c.candidate.view.note.uid: c.digest for c in owed.chosen}
         spent = ledger.turn_tokens(context.session, context.turn, Moment.SUBAGENT_START)
         sent = ledger.turn_notes(context.session, context.agent, context.turn) if context.turn else set()

@@ -1,7 +1,7 @@
 """Repository identity: one resolver for reads and writes (hooks.md, section 5).
 
-Settings of the store hold the table: `repo/common/<digest of the real path>`, `repo/remote/<digest>` and `repo/root/<digest>`
-name a uid, `repo/about/<uid>` holds `Known`. Matched in the order common directory, primary remote, root commits; a root commit
+Settings of the store hold the table: `repo/common/<digest of the real path>`, `repo/remote/<digest>` and
+`repo/root/<digest>/<uid>` name a uid, `repo/about/<uid>` holds `Known`. Matched in the order common directory, primary remote, root commits; a root commit
 counts only if the older path is gone (shallow clones report another one, forks share one). What matches nothing gets a new uid.
 """
 
@@ -90,7 +90,7 @@ def _first_look(parts: Parts, checkout: Checkout) -> bytes:
             if checkout.remote.startswith("/"):
                 txn.put_setting(_key("common", checkout.remote), uid)
         for root in roots:
-            txn.put_setting(_key("root", root), uid)
+            txn.put_setting(f"{_key('root', root)}/{uid_text(uid)}", uid)
         known = Known(uid=uid, path=path, remote=checkout.remote, roots=roots)
         txn.put_setting(f"repo/about/{uid_text(uid)}", msgspec.msgpack.encode(known))
         return uid
@@ -112,12 +112,15 @@ def _elsewhere(snapshot: Snapshot, checkout: Checkout, roots: tuple[str, ...]) -
             by_remote = snapshot.setting(_key("common", checkout.remote))
         if by_remote:
             return by_remote
-    for root in roots:
-        uid = snapshot.setting(_key("root", root))
-        about = snapshot.setting(f"repo/about/{uid_text(uid)}") if uid else None
-        if about and not Path(msgspec.msgpack.decode(about, type=Known).path).exists():
-            return uid
-    return None
+    sharers = {uid for root in roots for _, uid in snapshot.settings(f"{_key('root', root)}/")}
+    gone = [uid for uid in sorted(sharers) if _is_gone(snapshot, uid)]
+    return gone[0] if len(gone) == 1 else None
+
+
+def _is_gone(snapshot: Snapshot, uid: bytes) -> bool:
+    """Whether the repository's last known path is there no more."""
+    about = snapshot.setting(f"repo/about/{uid_text(uid)}")
+    return about is not None and not Path(msgspec.msgpack.decode(about, type=Known).path).exists()
 
 
 def name_of(snapshot: Snapshot, scope: str) -> str:

@@ -68,7 +68,7 @@ def _store(parts: Parts, harnesses: Mapping[str, Harness], spooled: wire.Spooled
     if event.moment == Moment.PROMPT_SUBMIT and event.session:
         store_prompt(parts, hook, harness, event, place_of(parts, event.cwd), None, at_ms, spooled=True)
     elif event.moment == Moment.GIT_COMMIT:
-        capture.record_commit(parts, event, place_of(parts, event.cwd))
+        capture.record_commit(parts, event, place_of(parts, event.cwd), at_ms)
 
 
 def _drop_if_old(parts: Parts, path: Path) -> None:

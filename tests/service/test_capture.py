@@ -1,0 +1,119 @@
+"""The user's turns and the repository's commits."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from memd_client import api, wire
+from tests.service.desk import Desk, git
+
+
+def test_a_prompt_is_stored_verbatim_before_the_answer(desk: Desk) -> None:
+    """Every character of it, with its number in the session, and as captured, not typed."""
+    words = 'Fix «this» — now!\n\n\t```py\nx = "é"\n```\n'
+    desk.prompt(words)
+    desk.prompt("second", prompt_id="p2")
+    turns = desk.ask(api.Turns()).turns
+    assert [(t.n, t.text) for t in turns] == [(2, "second"), (1, words)]
+    assert {t.attestation for t in turns} <= {"captured", "headless"}
+
+
+def test_a_prompt_id_is_stored_once_and_equal_words_twice_are_two_turns(desk: Desk) -> None:
+    """Two hook entries of one prompt are one turn; without an id equal words count once within the window only."""
+    desk.prompt("yes", prompt_id="p1")
+    desk.prompt("yes", prompt_id="p1")
+    desk.prompt("yes", prompt_id="p2")
+    assert len(desk.ask(api.Turns()).turns) == 2
+    desk.prompt("no id", session="s2", prompt_id="")
+    desk.prompt("no id", session="s2", prompt_id="")
+    desk.clock.ms += 2_001
+    desk.prompt("no id", session="s2", prompt_id="")
+    assert len(desk.ask(api.Turns(session="s2")).turns) == 2
+
+
+def test_private_words_are_not_stored(desk: Desk) -> None:
+    """What stands in private tags is nobody's evidence."""
+    desk.prompt("keep this <private>but not that</private> and this")
+    assert "but not that" not in desk.ask(api.Turns()).turns[0].text
+
+
+def test_a_spooled_prompt_is_taken_in_before_the_next_one(desk: Desk) -> None:
+    """Order holds, the file goes, the turn says replayed, and a broken file stays out of the way."""
+    payload = json.dumps(desk.payload("UserPromptSubmit", "s1", prompt="while you were away", prompt_id="p0")).encode()
+    env = b"CLAUDE_CODE_ENTRYPOINT=cli\n"
+    call = wire.Hook(b"q" * 16, 0, 0, "claude", "prompt-submit", str(desk.repo).encode(), env, payload)
+    folder = desk.home / "spool"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    at_ns = desk.clock.ms * 1_000_000
+    file = folder / wire.spool_name(call.request_id, at_ns).decode()
+    file.write_bytes(wire.encode_spool(wire.Spooled(call, at_ns)))
+    (folder / "00000000000000000001-zz.spool").write_bytes(b"half")
+    desk.prompt("now", prompt_id="p1")
+    turns = desk.ask(api.Turns()).turns
+    assert (turns[-1].text, turns[-1].attestation) == ("while you were away", "replayed")
+    assert [t.n for t in reversed(turns)] == [1, 2]
+    assert not file.exists()
+    assert desk.ask(api.Status()).spool["waiting"] == 1
+
+
+def test_a_commit_becomes_an_auto_note_once(desk: Desk) -> None:
+    """Subject, files, sha, branch and session; low, a finding, pushed nowhere."""
+    (desk.repo / "app.py").write_text("def add(a, b):\n    return a + b  # noqa\n")
+    git(desk.repo, "commit", "-qam", "Speed up the adder")
+    desk.start("s1")
+    env = b"CLAUDE_CODE_SESSION_ID=s1\n"
+    desk.hook("git-commit", b"", env=env)
+    desk.hook("git-commit", b"", env=env)
+    notes = desk.ask(api.ListNotes(cwd=str(desk.repo))).notes
+    sha = git(desk.repo, "rev-parse", "HEAD").strip()
+    assert len(notes) == 1
+    note = notes[0]
+    assert (note.provenance, note.priority, note.kind, note.source.type) == ("auto", "low", "finding", "commit")
+    assert note.source.ref == sha
+    assert all(part in note.content for part in ("Speed up the adder", "app.py", sha[:12], "main", "s1"))
+    assert [a.path for a in note.anchors] == ["app.py"]
+    assert desk.prompt("who did speed up the adder?") == ""
+    assert desk.read("app.py") == ""
+
+
+@pytest.mark.parametrize("mark", ["rebase-merge", "CHERRY_PICK_HEAD", "MERGE_HEAD", "rebase-apply"])
+def test_moving_known_commits_is_no_news(desk: Desk, mark: str) -> None:
+    """During a rebase, cherry-pick, am or merge the hook records nothing."""
+    path = desk.repo / ".git" / mark
+    path.mkdir() if mark.startswith("rebase") else path.write_text("x")
+    desk.hook("git-commit", b"")
+    assert desk.ask(api.ListNotes(cwd=str(desk.repo))).notes == []
+
+
+def test_file_names_that_are_no_text_do_not_lose_the_commit(desk: Desk) -> None:
+    """Bytes that are no UTF-8, line breaks and many files are told as far as they can be."""
+    for number in range(25):
+        (desk.repo / f"f{number}.txt").write_text("x")
+    Path(os.fsdecode(bytes(desk.repo) + b"/bad\xff\nname")).write_text("x")
+    git(desk.repo, "add", ".")
+    git(desk.repo, "commit", "-qm", "Many files")
+    desk.hook("git-commit", b"")
+    content = desk.ask(api.ListNotes(cwd=str(desk.repo))).notes[0].content
+    assert "+6" in content
+    assert content.count("\n") == 1
+
+
+def test_spooled_commits_are_found_in_the_reflog(desk: Desk) -> None:
+    """Two commits made while the daemon was away become two notes, each with its own sha."""
+    folder = desk.home / "spool"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    shas = []
+    for number, moment in enumerate((1_772_600_100, 1_772_600_200)):
+        (desk.repo / "app.py").write_text(f"x = {number}\n")
+        git(desk.repo, "commit", "-qam", f"Change {number}", at=moment)
+        shas.append(git(desk.repo, "rev-parse", "HEAD").strip())
+        call = wire.Hook(bytes([number]) * 16, 0, 0, "git", "git-commit", str(desk.repo).encode(), b"", b"")
+        at_ns = moment * 1_000_000_000 + 500_000_000
+        (folder / wire.spool_name(call.request_id, at_ns).decode()).write_bytes(
+            wire.encode_spool(wire.Spooled(call, at_ns))
+        )
+    desk.prompt("back again")
+    notes = desk.ask(api.ListNotes(cwd=str(desk.repo))).notes
+    assert [n.source.ref for n in reversed(notes)] == shas
