@@ -5,7 +5,7 @@ edit of the store's file endorses nothing; the same goes for one that cannot be 
 """
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -35,6 +35,12 @@ class Tail(msgspec.Struct, frozen=True, array_like=True):
     place: bytes = b""
     events: int = 0
     waiting: int = 0
+
+
+def tail_of(log: Sequence[Stored]) -> Tail:
+    """The tail of a subject with these events, duplicates among them."""
+    last = max((keys.place_bytes(stored.place) for stored in log), default=b"")
+    return Tail(place=last, events=len(log), waiting=len(fold.order(log)[1]))
 
 
 _tail_decoder = msgspec.msgpack.Decoder(Tail)
@@ -140,7 +146,7 @@ class LogSnapshot:
             yield key[len(uid) :]
 
     def text(self, digest: bytes) -> str | None:
-        raw = self.kv.get(keys.BLOBS, digest)
+        raw = self.kv.get(keys.BLOBS, digest) if digest else None
         return None if raw is None else raw[SALT_BYTES:].decode()
 
     def salted_text(self, digest: bytes) -> tuple[bytes, str]:

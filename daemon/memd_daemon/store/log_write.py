@@ -30,6 +30,7 @@ from memd_daemon.store.log_read import (
     decode_commit,
     decode_header,
     decode_stored,
+    tail_of,
 )
 from memd_daemon.store.port import CommitReceipt, Draft, StoreInfo
 
@@ -351,8 +352,7 @@ class LogTxn(LogSnapshot):
         subjects = self._enter_all()
         for done, subject in enumerate(subjects):
             log = self.log_of(subject)
-            tail = Tail(max(keys.place_bytes(s.place) for s in log), len(log), len(fold.order(log)[1]))
-            self.kv.put(keys.TAILS, subject, _encoder.encode(tail))
+            self.kv.put(keys.TAILS, subject, _encoder.encode(tail_of(log)))
             self._put_note(subject, None, fold.fold(self.judge(log)))
             if progress is not None:
                 progress(done + 1, len(subjects))

@@ -1,0 +1,334 @@
+"""`memd verify`: every claim of the log against its bytes, and everything derived against the log.
+
+Found and named by place: a commit or event that is missing, edited, out of order or forged; a text that is not the one that was
+recorded; an act of a person without that person's signature; a fold or an index row that the log does not give; ids that do not
+stand for each other; a turn that cannot be read. A rewrite of the whole chain by somebody who may write the file is not found here:
+only signed events, or a backup, tell it.
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from memd_daemon.errors import StoreDamaged
+from memd_daemon.model import event as ev
+from memd_daemon.model import fold, trust
+from memd_daemon.model.event import GENESIS, Header, Stored
+from memd_daemon.model.ids import uid_text
+from memd_daemon.model.note import Note, encode_note
+from memd_daemon.model.words import Actor
+from memd_daemon.store import keys
+from memd_daemon.store.indexes import INDEX_TABLES, rows_of
+from memd_daemon.store.log_read import (
+    BROKEN,
+    SALT_BYTES,
+    LogSnapshot,
+    decode_commit,
+    decode_header,
+    decode_stored,
+    decode_turn,
+    tail_of,
+)
+from memd_daemon.store.port import Store
+
+RESTORE: Final = "put a backup back with `memd restore`"
+REINDEX: Final = "`memd reindex` makes it anew from the log"
+UNREADABLE: Final = (StoreDamaged, struct.error)
+"""What reading the log of one subject raises where a commit or a key in it is not what it should be."""
+LOOK: Final = "look at `memd log` of the note; what it claims has no effect"
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong: where it is, what it is, what to do. The place stands beside it in parts where it has one."""
+
+    where: str
+    what: str
+    remedy: str
+    uid: bytes = b""
+    origin: bytes = b""
+    seq: int = 0
+
+
+def _at_commit(origin: bytes, seq: int, what: str, remedy: str = RESTORE) -> Fault:
+    return Fault(where=f"commit {seq} of origin {uid_text(origin)}", what=what, remedy=remedy, origin=origin, seq=seq)
+
+
+def _at_event(origin: bytes, seq: int, index: int, what: str, remedy: str = RESTORE, uid: bytes = b"") -> Fault:
+    named = f" {uid_text(uid)}" if uid else ""
+    where = f"event{named} (number {index} of commit {seq} of origin {uid_text(origin)})"
+    return Fault(where=where, what=what, remedy=remedy, uid=uid, origin=origin, seq=seq)
+
+
+def _at_note(uid: bytes, id_: int | None, what: str, remedy: str = REINDEX) -> Fault:
+    where = f"note {uid_text(uid)}" if id_ is None else f"note [{id_}] ({uid_text(uid)})"
+    return Fault(where=where, what=what, remedy=remedy, uid=uid)
+
+
+def verify(store: Store) -> list[Fault]:
+    """Every fault in the store, the log's first; an empty list says that all is as it was written."""
+    with store.read() as snapshot:
+        if not isinstance(snapshot, LogSnapshot):
+            raise TypeError("a store that is not made of tables")
+        return list(_faults(snapshot))
+
+
+def _faults(snapshot: LogSnapshot) -> Iterator[Fault]:
+    yield from _Log(snapshot).faults()
+    changed = _changed_texts(snapshot)
+    try:
+        snapshot.identity()
+    except UNREADABLE:
+        yield Fault(where="the identity log", what="cannot be read, so no signature can be checked", remedy=RESTORE)
+    else:
+        yield from _Notes(snapshot, changed).faults()
+    for digest in sorted(changed):
+        yield Fault(where=f"text {digest.hex()[:16]}…", what="is not the one that was recorded", remedy=RESTORE)
+    yield from _ids(snapshot)
+    yield from _turns(snapshot)
+
+
+def _changed_texts(snapshot: LogSnapshot) -> set[bytes]:
+    """Digests under which another text lies."""
+    return {
+        digest
+        for digest, raw in snapshot.kv.scan(keys.BLOBS)
+        if len(raw) < SALT_BYTES or ev.blob_digest(raw[:SALT_BYTES], raw[SALT_BYTES:]) != digest
+    }
+
+
+class _Log:
+    """The commits and their events: what the chain says against what lies there."""
+
+    def __init__(self, snapshot: LogSnapshot) -> None:
+        self._snapshot = snapshot
+        self._kv = snapshot.kv
+        self._own = snapshot.info.origin
+        self._events = 0
+        self._readable = 0
+        self._newest_hlc = 0
+
+    def faults(self) -> Iterator[Fault]:
+        origin, seq, digest = b"", 0, GENESIS
+        for key, raw in self._kv.scan(keys.COMMITS):
+            at_origin, at_seq = keys.of_commit_key(key)
+            if at_origin != origin:
+                yield from self._end_of(origin, seq, digest)
+                origin, seq, digest = at_origin, 0, GENESIS
+            if at_seq != seq + 1:
+                yield self._gap(origin, seq + 1, at_seq - 1)
+                digest = b""
+            seq = at_seq
+            try:
+                head, digests = decode_commit(raw)
+                header = decode_header(head)
+            except BROKEN:
+                yield _at_commit(origin, seq, "cannot be read")
+                digest = b""
+                continue
+            yield from self._header(header, origin, seq, digest, len(digests))
+            digest = ev.commit_digest(head, digests)
+            yield from self._events_of(key, header, digests)
+        yield from self._end_of(origin, seq, digest)
+        yield from self._rest()
+
+    def _gap(self, origin: bytes, first: int, last: int) -> Fault:
+        which = "is" if first == last else f"to {last} are"
+        why = "" if origin == self._own else " (not received yet, or removed)"
+        return _at_commit(origin, first, f"{which} missing{why}")
+
+    def _header(self, header: Header, origin: bytes, seq: int, prev: bytes, digests: int) -> Iterator[Fault]:
+        self._newest_hlc = max(self._newest_hlc, header.hlc)
+        if (header.origin, header.seq) != (origin, seq):
+            yield _at_commit(origin, seq, f"says that it is commit {header.seq} of origin {header.origin.hex()}")
+        if prev and header.prev != prev:
+            yield _at_commit(origin, seq, "does not follow the one before it: one of the two was edited or moved")
+        if header.events != digests:
+            yield _at_commit(origin, seq, f"says {header.events} events and names {digests}")
+
+    def _events_of(self, key: bytes, header: Header, digests: tuple[bytes, ...]) -> Iterator[Fault]:
+        origin, seq = keys.of_commit_key(key)
+        seen = 0
+        for event_key, raw in self._kv.scan(keys.EVENTS, key):
+            index = keys.of_event_key(event_key)[2]
+            self._events += 1
+            if index >= len(digests):
+                yield _at_event(origin, seq, index, "was added to a commit that does not name it")
+                continue
+            for missing in range(seen, index):
+                yield from self._withheld(origin, seq, missing)
+            seen = index + 1
+            yield from self._event(raw, header, index, digests[index], origin, seq)
+        for missing in range(seen, len(digests)):
+            yield from self._withheld(origin, seq, missing)
+
+    def _withheld(self, origin: bytes, seq: int, index: int) -> Iterator[Fault]:
+        if origin == self._own:
+            yield _at_event(origin, seq, index, "is missing")
+
+    def _event(self, raw: bytes, header: Header, index: int, digest: bytes, origin: bytes, seq: int) -> Iterator[Fault]:
+        try:
+            stored = decode_stored(raw, header, index)
+        except BROKEN:
+            yield _at_event(origin, seq, index, "cannot be read")
+            return
+        event = stored.event
+        self._readable += 1
+        if ev.event_digest(stored.body, stored.sig) != digest:
+            yield _at_event(origin, seq, index, "is not the one that was committed", uid=event.uid)
+        place = keys.place_bytes((header.hlc, origin, seq, index))
+        entered = self._kv.get(keys.EVENT_UIDS, event.uid)
+        if entered is None or entered > place or self._kv.get(keys.SUBJECTS, event.note + place) is None:
+            yield _at_event(origin, seq, index, "is not entered under its note", REINDEX, uid=event.uid)
+
+    def _end_of(self, origin: bytes, seq: int, digest: bytes) -> Iterator[Fault]:
+        head = self._kv.get(keys.META, keys.META_HEAD)
+        if origin != self._own or head is None:
+            return
+        last = int.from_bytes(head[:8], "big")
+        if last > seq:
+            yield self._gap(origin, seq + 1, last)
+        elif last < seq or (digest and head[8:] != digest):
+            yield _at_commit(origin, seq, "is not the one that this store wrote last: it was edited or added")
+
+    def _rest(self) -> Iterator[Fault]:
+        """Rows that no commit leads to, and a clock that stands behind the log."""
+        head = self._kv.get(keys.META, keys.META_HEAD)
+        if head is not None and self._kv.last(keys.COMMITS, self._own) is None:
+            yield self._gap(self._own, 1, int.from_bytes(head[:8], "big"))
+        if self._kv.count(keys.EVENTS) != self._events:
+            for key, _ in self._kv.scan(keys.EVENTS):
+                origin, seq, index = keys.of_event_key(key)
+                if self._kv.get(keys.COMMITS, keys.commit_key(origin, seq)) is None:
+                    yield _at_event(origin, seq, index, "belongs to no commit")
+        if self._kv.count(keys.SUBJECTS) != self._readable:
+            yield Fault(
+                where="the index of events by note", what="holds rows that the log does not give", remedy=REINDEX
+            )
+        hlc = self._kv.get(keys.META, keys.META_HLC)
+        if self._newest_hlc > (keys.of_number(hlc) if hlc is not None else 0):
+            yield Fault(where="the clock of the log", what="stands before its newest commit", remedy=RESTORE)
+
+
+class _Notes:
+    """Each subject: its signatures, its texts, its fold, its index rows."""
+
+    def __init__(self, snapshot: LogSnapshot, changed: set[bytes]) -> None:
+        self._snapshot = snapshot
+        self._kv = snapshot.kv
+        self._changed = changed  # those that an event names are taken out
+        self._unreadable = False
+        self._folds = 0
+        self._rows = dict.fromkeys(INDEX_TABLES, 0)
+
+    def faults(self) -> Iterator[Fault]:
+        subjects = 0
+        changed = frozenset(self._changed)
+        for subject in self._subjects():
+            subjects += 1
+            try:
+                log = self._snapshot.log_of(subject)
+            except UNREADABLE:
+                self._unreadable = True  # the commit was named with the log
+                continue
+            known = self._snapshot.judge(log)
+            note = fold.fold(known)
+            for stored in known:
+                yield from self._event(stored, note, changed)
+            yield from self._tail(subject, log)
+            yield from self._fold(subject, note)
+        if not self._unreadable:
+            yield from self._beyond(subjects)
+
+    def _beyond(self, subjects: int) -> Iterator[Fault]:
+        """Rows that nothing in the log gives."""
+        if subjects != self._kv.count(keys.TAILS) or self._folds != self._kv.count(keys.FOLDS):
+            yield Fault(where="the folds", what="hold notes that the log does not give", remedy=REINDEX)
+        for table, rows in self._rows.items():
+            if rows != self._kv.count(table):
+                yield Fault(where=f"the index {table}", what="holds rows that no note gives", remedy=REINDEX)
+
+    def _subjects(self) -> Iterator[bytes]:
+        row = self._kv.seek(keys.SUBJECTS, b"")
+        while row is not None:
+            subject = row[0][: -len(keys.place_of_subject_key(row[0]))]
+            yield subject
+            beyond = keys.after(subject)
+            row = self._kv.seek(keys.SUBJECTS, beyond) if beyond else None
+
+    def _event(self, stored: Stored, note: Note | None, changed: frozenset[bytes]) -> Iterator[Fault]:
+        event, home = stored.event, stored.store == self._snapshot.info.store
+        at = (stored.origin, stored.seq, stored.index)
+        key_event = event.type in trust.KEY_TYPES
+        if home and stored.sig and not stored.signed:
+            yield _at_event(*at, "has a signature that no key enrolled here made", LOOK, uid=event.uid)
+        elif home and key_event and event.uid not in self._snapshot.identity().accepted:
+            yield _at_event(*at, "enrols or rejects a key without the signature that this needs", LOOK, uid=event.uid)
+        elif home and not stored.sig and event.actor == Actor.HUMAN and not key_event:
+            yield _at_event(*at, "says that a person did it and is not signed", LOOK, uid=event.uid)
+        try:
+            payload = ev.payload_of(event)
+        except BROKEN:
+            yield _at_event(*at, f"does not hold what a {event.type} event holds", LOOK, uid=event.uid)
+            return
+        if payload is not None and not (note is not None and note.forgotten):
+            for digest in ev.texts_of(payload):
+                if self._kv.get(keys.BLOBS, digest) is None:
+                    yield _at_event(*at, f"names a text that is not here ({digest.hex()[:16]}…)", uid=event.uid)
+                elif digest in changed:
+                    self._changed.discard(digest)
+                    yield _at_event(*at, f"names a text that was changed ({digest.hex()[:16]}…)", uid=event.uid)
+
+    def _tail(self, subject: bytes, log: list[Stored]) -> Iterator[Fault]:
+        try:
+            right = self._snapshot.tail(subject) == tail_of(log)
+        except BROKEN:
+            right = False
+        if not right:
+            yield _at_note(subject, self._snapshot.id_of(subject), "has another end of its log than the index says")
+
+    def _fold(self, uid: bytes, note: Note | None) -> Iterator[Fault]:
+        cached = self._kv.get(keys.FOLDS, uid)
+        id_ = self._snapshot.id_of(uid)
+        if (None if note is None else encode_note(note)) != cached:
+            yield _at_note(uid, id_, "stands in the store otherwise than its events make it")
+        if note is None:
+            return
+        self._folds += 1
+        if id_ is None:
+            yield _at_note(uid, None, "has no id")
+            return
+        for table, key, value in rows_of(note, id_):
+            self._rows[table] += 1
+            if self._kv.get(table, key) != value:
+                yield _at_note(uid, id_, f"is not entered in the index {table}")
+
+
+def _ids(snapshot: LogSnapshot) -> Iterator[Fault]:
+    expected = 0
+    for key, uid in snapshot.kv.scan(keys.IDS):
+        expected += 1
+        id_ = keys.of_number(key)
+        if id_ != expected:
+            yield Fault(where=f"id [{expected}]", what="stands for no note", remedy=RESTORE)
+            expected = id_
+        if snapshot.kv.get(keys.ALIASES, uid) != key:
+            yield _at_note(uid, id_, "does not know its id", RESTORE)
+    if snapshot.kv.count(keys.ALIASES) != snapshot.kv.count(keys.IDS):
+        yield Fault(where="the ids", what="are not as many as the notes that have one", remedy=RESTORE)
+
+
+def _turns(snapshot: LogSnapshot) -> Iterator[Fault]:
+    for key, raw in snapshot.kv.scan(keys.TURNS):
+        number = keys.of_number(key)
+        try:
+            turn = decode_turn(raw)
+        except BROKEN:
+            yield Fault(where=f"turn {number}", what="cannot be read", remedy=RESTORE)
+            continue
+        entered = snapshot.kv.get(keys.TURN_SESSIONS, keys.digest16(turn.session) + key)
+        if turn.number != number or entered is None:
+            yield Fault(where=f"turn {number}", what="is not entered under its session", remedy=REINDEX)
+    if snapshot.kv.count(keys.TURN_SESSIONS) != snapshot.kv.count(keys.TURNS):
+        yield Fault(where="the index turn_sessions", what="holds rows that no turn gives", remedy=REINDEX)

@@ -1,0 +1,508 @@
+"""What every adapter of the store's port has to keep; test_memory_log.py and test_lmdb_log.py run it against theirs."""
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from memd_daemon.errors import BadRequest, BadSignature, CommitForked, NotSigned, Stopping, UsageError
+from memd_daemon.model import event as ev
+from memd_daemon.model import fold
+from memd_daemon.model.event import Anchor
+from memd_daemon.model.note import encode_note
+from memd_daemon.model.turn import Turn, Witness
+from memd_daemon.store.check import verify
+from memd_daemon.store.port import Draft, Store, Txn
+from tests.store.making import (
+    ANNA,
+    BERT,
+    MALLORY,
+    NOON,
+    RECOVERY,
+    Pen,
+    commits_of,
+    event,
+    foreign_commit,
+    fresh_uid,
+    recorded,
+)
+
+HERE = "repo:r"
+
+
+class Broken(Exception):
+    """What a work of a test raises."""
+
+
+@pytest.fixture
+def pen(store: Store) -> Iterator[Pen]:
+    yield Pen(store)
+    store.close()
+
+
+def turn(session: str = "s", **fields: object) -> Turn:
+    given: dict[str, object] = {
+        "uid": fresh_uid(), "number": 0, "session": session, "n": 1, "harness": "claude", "at": NOON,
+        "text": "use tabs", "attestation": "captured", "witness": Witness(),
+    }  # fmt: skip
+    return Turn(**(given | fields))  # type: ignore[arg-type]  # the struct checks its fields when it is decoded
+
+
+class StoreContract:
+    """Notes, log, turns, vectors and local facts of one store."""
+
+    def test_a_recorded_note_is_there_under_every_name(self, pen: Pen) -> None:
+        """What a write returned for can be read at once, by uid, id, slug, kind and path."""
+        uid = pen.record(
+            kind="gotcha", slug="the-lock", anchors=(Anchor(path="a/b.rs"), Anchor(path="a/b.rs", part="x"))
+        )
+        with pen.store.read() as snapshot:
+            note = snapshot.note(uid)
+            assert note is not None
+            assert snapshot.text(note.shown.content) == "the lock drops on scope exit"
+            assert (snapshot.id_of(uid), snapshot.uid_of(1)) == (1, uid)
+            assert snapshot.uid_of_slug("the-lock") == uid
+            assert list(snapshot.notes_of_kind(HERE, "gotcha")) == [1]
+            assert list(snapshot.notes_on_path(HERE, "a/b.rs")) == [1]
+            assert [id_ for id_, _ in snapshot.notes()] == [1]
+
+    def test_what_is_unknown_is_none_or_empty(self, pen: Pen) -> None:
+        """Nothing is made up for names that nobody gave."""
+        with pen.store.read() as snapshot:
+            assert snapshot.note(fresh_uid()) is snapshot.id_of(fresh_uid()) is snapshot.event(fresh_uid()) is None
+            assert snapshot.uid_of(7) is snapshot.uid_of(-1) is snapshot.uid_of(1 << 70) is None
+            assert (
+                snapshot.uid_of_slug("none")
+                is snapshot.text(b"d" * 32)
+                is snapshot.turn(1)
+                is snapshot.turn(-1)
+                is None
+            )
+            assert snapshot.enrolled(b"k") is snapshot.vector("m", fresh_uid()) is snapshot.setting("x") is None
+            assert snapshot.events_of(fresh_uid()) == [] == list(snapshot.children_of(fresh_uid()))
+            with pytest.raises(KeyError):
+                snapshot.salted_text(b"d" * 32)
+
+    def test_ids_are_dense_and_newest_come_first(self, pen: Pen) -> None:
+        """Ids count from 1 in the order of recording; iterators give the newest first, or the oldest where asked."""
+        uids = [pen.record(f"claim {n}") for n in range(5)]
+        with pen.store.read() as snapshot:
+            assert [id_ for id_, _ in snapshot.notes()] == [5, 4, 3, 2, 1]
+            assert [note.uid for _, note in snapshot.notes(newest_first=False)] == uids
+            assert list(snapshot.notes_of_kind(HERE, "finding")) == [5, 4, 3, 2, 1]
+
+    def test_indexes_hold_live_notes_of_their_exact_scope(self, pen: Pen) -> None:
+        """An archived or superseded note leaves kind and path; a revoked one stays as a tombstone; scopes do not mix."""
+        gotcha = {"kind": "gotcha", "anchors": (Anchor(path="x"),)}
+        archived, superseded, revoked = (pen.record(**gotcha) for _ in range(3))
+        pen.record(scope="repo:other", **gotcha)
+        pen.record(kind="finding", anchors=(Anchor(path="x"),))
+        pen.act(archived, "archived")
+        pen.act(superseded, "superseded", ev.ByNote(by=revoked))
+        pen.revoke(revoked)
+        with pen.store.read() as snapshot:
+            assert list(snapshot.notes_of_kind(HERE, "gotcha")) == [3]
+            assert list(snapshot.notes_on_path(HERE, "x")) == [3]
+            assert list(snapshot.notes_on_path("repo:other", "x")) == [4]
+            assert list(snapshot.notes_on_path(HERE, "X")) == []
+        pen.act(archived, "restored")
+        pen.act(superseded, "amended", ev.Amended(scope="repo:other"))
+        pen.act(superseded, "unsuperseded", ev.ByNote())
+        with pen.store.read() as snapshot:
+            assert list(snapshot.notes_on_path(HERE, "x")) == [3, 1]
+            assert list(snapshot.notes_on_path("repo:other", "x")) == [4, 2]
+        assert verify(pen.store) == []
+
+    def test_children_are_found_by_their_parent(self, pen: Pen) -> None:
+        """Lineage is walked downwards, once for each child."""
+        parent = pen.record()
+        children = {pen.record(derived_from=(parent, parent)), pen.record(derived_from=(parent,))}
+        pen.record(informed_by=(parent,))
+        with pen.store.read() as snapshot:
+            found = list(snapshot.children_of(parent))
+            assert set(found) == children
+            assert len(found) == 2
+
+    def test_a_work_that_raises_leaves_nothing(self, pen: Pen) -> None:
+        """Neither notes nor ids, texts, turns, settings or vectors of a work that failed are there afterwards."""
+        first = pen.record()
+        uid = fresh_uid()
+
+        def work(txn: Txn) -> None:
+            pen.record_in(txn, uid, "lost", slug="lost")
+            txn.put_setting("lost", b"1")
+            txn.put_setting("kept", None)
+            txn.add_turn(turn())
+            txn.put_vector("m", first, b"v")
+            raise Broken
+
+        pen.store.write(lambda txn: txn.put_setting("kept", b"1"))
+        before = [*commits_of(pen.store)]
+        with pytest.raises(Broken):
+            pen.store.write(work)
+        with pen.store.read() as snapshot:
+            assert (
+                snapshot.note(uid)
+                is snapshot.setting("lost")
+                is snapshot.turn(1)
+                is snapshot.vector("m", first)
+                is None
+            )
+            assert snapshot.setting("kept") == b"1"
+            assert snapshot.unembedded("m", 9) == [1]
+        assert commits_of(pen.store) == before
+        pen.record()
+        with pen.store.read() as snapshot:
+            assert [id_ for id_, _ in snapshot.notes()] == [2, 1]
+        assert verify(pen.store) == []
+
+    def test_a_snapshot_does_not_move(self, pen: Pen) -> None:
+        """What is written while a snapshot is open is not in it."""
+        uid = pen.record()
+        with pen.store.read() as snapshot:
+            future = pen.store.submit(lambda txn: pen.record_in(txn, fresh_uid()))
+            future.result()
+            assert snapshot.counts().notes == 1
+            assert [note.uid for _, note in snapshot.notes()] == [uid]
+        with pen.store.read() as snapshot:
+            assert snapshot.counts().notes == 2
+
+    def test_a_write_reads_what_it_wrote(self, pen: Pen) -> None:
+        """Inside a work the new note, its id and its place in the indexes stand already."""
+        uid = fresh_uid()
+
+        def work(txn: Txn) -> tuple[int | None, list[int]]:
+            pen.record_in(txn, uid)
+            assert txn.note(uid) is not None
+            return txn.id_of(uid), list(txn.notes_of_kind(HERE, "finding"))
+
+        assert pen.store.write(work) == (1, [1])
+
+    def test_commits_are_chained_and_placed(self, pen: Pen) -> None:
+        """Sequence numbers have no gaps, each commit names the digest of the one before, and time never goes back."""
+        pen.record()
+        pen.at -= 10_000_000
+        uid = pen.record()
+        pen.revoke(uid)
+        commits = commits_of(pen.store)
+        headers = [msgspec.msgpack.decode(head, type=ev.Header) for head, _, _ in commits]
+        assert [h.seq for h in headers] == [1, 2, 3]
+        assert [h.prev for h in headers[1:]] == [ev.commit_digest(head, digests) for head, digests, _ in commits[:2]]
+        assert headers[0].prev == ev.GENESIS
+        assert headers[0].hlc < headers[1].hlc < headers[2].hlc
+        assert {(h.store, h.origin) for h in headers} == {(pen.store.info.store, pen.store.info.origin)}
+
+    def test_events_come_back_in_their_order_with_their_bytes(self, pen: Pen) -> None:
+        """`events_of` gives each event as it was written, by place; `event` finds one by uid."""
+        uid = pen.record()
+        made = pen.revoke(uid)
+        with pen.store.read() as snapshot:
+            events = snapshot.events_of(uid)
+            assert [s.event.type for s in events] == ["recorded", "revoked"]
+            assert [s.place for s in events] == sorted(s.place for s in events)
+            assert events[1].body == ev.encode_event(made)
+            assert snapshot.event(made.uid) == events[1]
+
+    @pytest.mark.parametrize(
+        "draft",
+        [
+            Draft(body=b""),
+            Draft(body=b"\x81\xa3uid\xc0"),
+            Draft(body=ev.encode_event(event("delivered", fresh_uid()))),
+            Draft(body=ev.encode_event(event("recorded", fresh_uid(), ev.Nothing()))),
+            Draft(body=ev.encode_event(event("recorded", fresh_uid(), recorded(), v=2))),
+            Draft(body=ev.encode_event(event("recorded", b"short", recorded()))),
+            Draft(body=ev.encode_event(event("revoked", fresh_uid(), ev.Reasoned(by=b"b" * 16), parents=(b"p" * 16,)))),
+        ],
+    )
+    def test_an_event_that_cannot_be_understood_is_refused(self, pen: Pen, draft: Draft) -> None:
+        """Bytes that are no event, local and unknown types, wrong payloads, newer versions and missing parents."""
+        with pytest.raises(BadRequest):
+            pen.store.write(lambda txn: txn.append([draft], at=NOON))
+        assert commits_of(pen.store) == []
+
+    def test_an_event_is_recorded_once(self, pen: Pen) -> None:
+        """The same uid a second time is refused, in a later commit and in the same one; so is an empty commit."""
+        draft = Draft(body=ev.encode_event(event("recorded", fresh_uid(), recorded())))
+        pen.store.write(lambda txn: txn.append([draft], at=NOON))
+        for drafts in ([draft], [Draft(body=ev.encode_event(event("recorded", fresh_uid(), recorded())))] * 2, []):
+            with pytest.raises(BadRequest):
+                pen.store.write(lambda txn, drafts=drafts: txn.append(drafts, at=NOON))
+        assert len(commits_of(pen.store)) == 1
+
+    # --- proof of a person
+
+    def test_a_signed_endorsement_makes_a_note_human(self, pen: Pen) -> None:
+        """Recorded, enrolled, signed: the note's class is human and names the key."""
+        uid = pen.record()
+        pen.enrol(ANNA)
+        pen.endorse(uid, ANNA)
+        note = pen.note(uid)
+        assert (note.provenance, note.shown.key_id) == ("human", ANNA.key_id)
+        with pen.store.read() as snapshot:
+            assert [s.signed for s in snapshot.events_of(uid)] == [False, True]
+            assert snapshot.enrolled(ANNA.key_id) == ANNA.public
+        assert verify(pen.store) == []
+
+    def test_recording_and_endorsing_fit_in_one_commit(self, pen: Pen) -> None:
+        """The signature covers a note that stands only in the same commit."""
+        pen.enrol(ANNA)
+        uid = fresh_uid()
+
+        def work(txn: Txn) -> None:
+            content = txn.put_text("always run the linter")
+            begun = event("recorded", uid, recorded(content=content, summary=content))
+            promoted = ev.Promoted(to="human", revision=1, content=content)
+            signed = ANNA.draft(pen.store.info.store, event("promoted", uid, promoted, parents=(begun.uid,)), None)
+            txn.append([Draft(body=ev.encode_event(begun)), signed], at=pen.tick())
+
+        pen.store.write(work)
+        assert pen.note(uid).provenance == "human"
+
+    def test_an_unproved_act_of_a_person_is_refused(self, pen: Pen) -> None:
+        """Unsigned, signed by a stranger, over another content or for another store: nothing is recorded."""
+        uid = pen.record()
+        pen.enrol(ANNA)
+        note, store = pen.note(uid), pen.store.info.store
+        newest = note.revisions[-1].content
+        promoted = event("promoted", uid, ev.Promoted(to="human", revision=1, content=newest), parents=note.heads)
+        good = ANNA.draft(store, promoted, note)
+        forged = [
+            (NotSigned, Draft(body=good.body)),
+            (BadSignature, Draft(body=good.body, sig=b"x" * 64)),
+            (BadSignature, MALLORY.draft(store, promoted, note)),
+            (BadSignature, ANNA.draft(fresh_uid(), promoted, note)),
+            (BadSignature, Draft(body=good.body, sig=ANNA.sign(store, good.body, newest, 2))),
+            (BadSignature, Draft(body=ev.encode_event(promoted), sig=good.sig)),
+        ]
+        for error, draft in forged:
+            with pytest.raises(error):
+                pen.store.write(lambda txn, draft=draft: txn.append([draft], at=NOON))
+        assert pen.note(uid).provenance == "agent"
+        pen.store.write(lambda txn: txn.append([good], at=NOON))
+        assert pen.note(uid).provenance == "human"
+
+    def test_a_signature_is_not_used_twice(self, pen: Pen) -> None:
+        """Replayed on another note, or again on the same one, it proves nothing."""
+        first, second = pen.record("same words"), pen.record("same words")
+        pen.enrol(ANNA)
+        made = pen.endorse(first, ANNA)
+        with pen.store.read() as snapshot:
+            stored = snapshot.event(made.uid)
+        assert stored is not None
+        other = msgspec.structs.replace(made, note=second, uid=fresh_uid(), parents=pen.note(second).heads)
+        for body in (stored.body, ev.encode_event(other)):
+            with pytest.raises((BadRequest, BadSignature)):
+                pen.store.write(lambda txn, body=body: txn.append([Draft(body=body, sig=stored.sig)], at=NOON))
+        assert pen.note(second).provenance == "agent"
+
+    def test_further_keys_need_a_key_that_stands(self, pen: Pen) -> None:
+        """The first key stands by itself; later ones, and rejections, need an enrolled or a recovery key."""
+        pen.enrol(ANNA, recovery=RECOVERY)
+        with pytest.raises(NotSigned):
+            pen.enrol(MALLORY)
+        with pytest.raises(BadSignature):
+            pen.enrol(MALLORY, by=MALLORY)
+        pen.enrol(BERT, by=ANNA)
+        pen.act(pen.store.info.store, "key_rejected", ev.KeyRejected(key_id=ANNA.key_id), by=RECOVERY)
+        with pen.store.read() as snapshot:
+            assert snapshot.enrolled(ANNA.key_id) is snapshot.enrolled(MALLORY.key_id) is None
+            assert snapshot.enrolled(BERT.key_id) == BERT.public
+        with pytest.raises(BadSignature):
+            pen.act(pen.store.info.store, "key_rejected", ev.KeyRejected(key_id=BERT.key_id), by=ANNA)
+        assert verify(pen.store) == []
+
+    def test_a_rejected_key_endorses_nothing_more(self, pen: Pen) -> None:
+        """What it signed before stands; what it signs afterwards is refused."""
+        before, after = pen.record(), pen.record()
+        pen.enrol(ANNA, recovery=RECOVERY)
+        pen.endorse(before, ANNA)
+        pen.act(pen.store.info.store, "key_rejected", ev.KeyRejected(key_id=ANNA.key_id), by=RECOVERY)
+        with pytest.raises(BadSignature):
+            pen.endorse(after, ANNA)
+        assert (pen.note(before).provenance, pen.note(after).provenance) == ("human", "agent")
+
+    def test_forgetting_takes_texts_and_vectors(self, pen: Pen) -> None:
+        """A signed `forgotten` drops every blob of the note and its vectors; the log still verifies."""
+        uid = pen.record(slug="secret")
+        pen.enrol(ANNA)
+        pen.store.write(lambda txn: [txn.put_vector(model, uid, b"v") for model in ("m", "n")])
+        pen.revoke(uid, "a reason")
+        note = pen.note(uid)
+        pen.act(uid, "forgotten", by=ANNA)
+        with pen.store.read() as snapshot:
+            for digest in (note.shown.content, note.shown.summary, note.revocations[0].reason):
+                assert snapshot.text(digest) is None
+            assert snapshot.vector("m", uid) is snapshot.vector("n", uid) is snapshot.uid_of_slug("secret") is None
+            assert list(snapshot.notes_of_kind(HERE, "finding")) == []
+        assert verify(pen.store) == []
+
+    # --- commits of others
+
+    def test_a_foreign_commit_is_taken_once(self, pen: Pen) -> None:
+        """It folds like an own one, a repetition changes nothing, and own time goes on behind it."""
+        uid = fresh_uid()
+        commit = foreign_commit(
+            [(event("recorded", uid, recorded()), b"")], origin=b"F" * 16, seq=7, hlc=(NOON + 10**9) << 16
+        )
+        assert pen.store.write(lambda txn: txn.receive(*commit)) is True
+        assert pen.store.write(lambda txn: txn.receive(*commit)) is False
+        assert pen.note(uid).events == 1
+        pen.revoke(uid)
+        assert pen.note(uid).revoked
+
+    def test_withheld_events_are_filled_in_later(self, pen: Pen) -> None:
+        """A commit whose events are withheld stands in its chain; the events follow when they come."""
+        uid = fresh_uid()
+        commit = foreign_commit([(event("recorded", uid, recorded()), b"")], origin=b"F" * 16, seq=1, hlc=5)
+        pen.store.write(lambda txn: txn.receive(commit[0], commit[1], [None]))
+        with pen.store.read() as snapshot:
+            assert snapshot.note(uid) is None
+        assert verify(pen.store) == []
+        assert pen.store.write(lambda txn: txn.receive(*commit)) is True
+        assert pen.note(uid).events == 1
+
+    def test_a_foreign_commit_that_does_not_hold_together_is_refused(self, pen: Pen) -> None:
+        """Another event than the digest says, a wrong count, a header that is none, and a second commit of one number."""
+        good = foreign_commit([(event("recorded", fresh_uid(), recorded()), b"")], origin=b"F" * 16, seq=1, hlc=5)
+        other = foreign_commit([(event("recorded", fresh_uid(), recorded()), b"")], origin=b"F" * 16, seq=1, hlc=5)
+        late = foreign_commit([(event("recorded", fresh_uid(), recorded()), b"")], origin=b"F" * 16, seq=1, hlc=1 << 63)
+        for bad in (
+            (good[0], good[1], other[2]),
+            (good[0], (), []),
+            (b"\x00", *good[1:]),
+            (good[0], (b"d",), [None]),
+            late,
+        ):
+            with pytest.raises(BadRequest):
+                pen.store.write(lambda txn, bad=bad: txn.receive(*bad))
+        pen.store.write(lambda txn: txn.receive(*good))
+        with pytest.raises(CommitForked):
+            pen.store.write(lambda txn: txn.receive(*other))
+
+    def test_an_event_waits_for_its_parents(self, pen: Pen) -> None:
+        """A revocation that arrives before what it revokes takes effect when that has come."""
+        begun = event("recorded", fresh_uid(), recorded())
+        fallen = event("revoked", begun.note, ev.Reasoned(by=b"b" * 16), parents=(begun.uid,))
+        origin = b"F" * 16
+        late = foreign_commit([(fallen, b"")], origin=origin, seq=2, hlc=9)
+        pen.store.write(lambda txn: txn.receive(*late))
+        with pen.store.read() as snapshot:
+            assert snapshot.note(begun.note) is None
+        early = foreign_commit([(begun, b"")], origin=origin, seq=1, hlc=8)
+        pen.store.write(lambda txn: txn.receive(*early))
+        assert pen.note(begun.note).revoked
+
+    # --- turns, vectors, local facts
+
+    def test_turns_are_numbered_and_found(self, pen: Pen) -> None:
+        """By number, by request, by prompt of a session, and newest first."""
+        made = [
+            turn("a", request=b"r1", witness=Witness(prompt_id="p")),
+            turn("b", request=b"r2", witness=Witness(prompt_id="p")),
+            turn("a", text="  verbatim\n"),
+        ]
+        assert [pen.store.write(lambda txn, t=t: txn.add_turn(t)) for t in made] == [1, 2, 3]
+        with pen.store.read() as snapshot:
+            third = snapshot.turn(3)
+            assert third is not None
+            assert (third.number, third.text) == (3, "  verbatim\n")
+            assert [t.number for t in snapshot.turns()] == [3, 2, 1]
+            assert [t.number for t in snapshot.turns(session="a")] == [3, 1]
+            assert (snapshot.turn_of_request(b"r2"), snapshot.turn_of_request(b"r3")) == (2, None)
+            assert (snapshot.turn_of_prompt("a", "p"), snapshot.turn_of_prompt("c", "p")) == (1, None)
+            assert [snapshot.session_turns(s) for s in ("a", "b", "c")] == [2, 1, 0]
+
+    def test_notes_wait_for_their_vectors(self, pen: Pen) -> None:
+        """Oldest first, until the vector is there or is not wanted; a new model makes all wanted ones wait again."""
+        uids = [pen.record(f"claim {n}") for n in range(4)]
+        with pen.store.read() as snapshot:
+            assert snapshot.unembedded("m", 3) == [1, 2, 3]
+        pen.store.write(lambda txn: txn.put_vector("m", uids[0], b"\1\2"))
+        pen.store.write(lambda txn: txn.no_vector(uids[1]))
+        with pen.store.read() as snapshot:
+            assert snapshot.unembedded("m", 9) == [3, 4]
+            assert snapshot.unembedded("new", 9) == [1, 3, 4]
+            assert snapshot.vector("m", uids[0]) == b"\1\2"
+            assert list(snapshot.vectors("m")) == [(1, b"\1\2")]
+        pen.store.write(lambda txn: txn.want_vector(uids[1]))
+        pen.store.write(lambda txn: txn.put_vector("new", uids[2], b"\3"))
+        with pen.store.read() as snapshot:
+            assert snapshot.unembedded("new", 9) == [1, 2, 4]
+            assert list(snapshot.vectors("m")) == [(1, b"\1\2")]
+            assert list(snapshot.vectors("new")) == [(3, b"\3")]
+
+    def test_settings_are_put_listed_and_taken_away(self, pen: Pen) -> None:
+        """A local fact by name, and all under a prefix in their order; a name that is no key is refused."""
+        for key, value in (("repo/b", b"2"), ("repo/a", b"1"), ("repos", b"3")):
+            pen.store.write(lambda txn, key=key, value=value: txn.put_setting(key, value))
+        with pen.store.read() as snapshot:
+            assert list(snapshot.settings("repo/")) == [("repo/a", b"1"), ("repo/b", b"2")]
+        pen.store.write(lambda txn: txn.put_setting("repo/a", None))
+        with pen.store.read() as snapshot:
+            assert snapshot.setting("repo/a") is None
+        for name in ("", "x" * 512):
+            with pytest.raises(UsageError):
+                pen.store.write(lambda txn, name=name: txn.put_setting(name, b""))
+
+    def test_a_text_keeps_the_salt_that_it_is_given(self, pen: Pen) -> None:
+        """A digest that was signed before the write stands for the same bytes; otherwise equal texts have unequal digests."""
+        digest = pen.store.write(lambda txn: txn.put_text("Grüße", b"s" * 16))
+        assert digest == ev.blob_digest(b"s" * 16, "Grüße".encode())
+        assert pen.store.write(lambda txn: txn.put_text("Grüße")) != pen.store.write(lambda txn: txn.put_text("Grüße"))
+        with pen.store.read() as snapshot:
+            assert snapshot.salted_text(digest) == (b"s" * 16, "Grüße")
+
+    # --- as a whole
+
+    def test_a_rebuild_gives_the_same_store(self, pen: Pen) -> None:
+        """Folds, indexes, queue and look-ups made from the log alone equal those that grew."""
+        parent = pen.record(kind="gotcha", anchors=(Anchor(path="x"),), slug="s")
+        child = pen.record(derived_from=(parent,), kind="task")
+        pen.enrol(ANNA)
+        pen.endorse(parent, ANNA)
+        pen.revoke(parent)
+        pen.act(child, "closed", ev.Reasoned())
+        pen.store.write(lambda txn: [txn.add_turn(turn(request=b"r")), txn.put_vector("m", parent, b"v")])
+        told: list[tuple[int, int]] = []
+        before = _all_rows(pen.store)
+        assert pen.store.rebuild(lambda done, of: told.append((done, of))) == 2
+        assert told == [(1, 3), (2, 3), (3, 3)]
+        assert _all_rows(pen.store) == before
+        assert verify(pen.store) == []
+
+    def test_counts_are_exact(self, pen: Pen) -> None:
+        """Notes, events, commits and turns, and some bytes."""
+        pen.revoke(pen.record())
+        pen.store.write(lambda txn: txn.add_turn(turn()))
+        with pen.store.read() as snapshot:
+            counts = snapshot.counts()
+        assert (counts.notes, counts.events, counts.commits, counts.turns) == (1, 2, 2, 1)
+        assert counts.bytes_on_disk > 0
+
+    def test_the_cached_fold_is_the_fold_of_the_log(self, pen: Pen) -> None:
+        """Byte for byte, after every step of a life."""
+        uid = pen.record(level="principle")
+        pen.enrol(ANNA)
+        pen.endorse(uid, ANNA)
+        revised = ev.Revised(content=b"c" * 32, summary=b"s" * 32, expected_revision=1)
+        for type_, payload in (("revised", revised), ("confirmed", ev.Confirmed()), ("archived", ev.Reasoned())):
+            pen.act(uid, type_, payload)
+            with pen.store.read() as snapshot:
+                folded = fold.fold(snapshot.events_of(uid))
+            assert folded is not None
+            assert encode_note(pen.note(uid)) == encode_note(folded)
+
+    def test_a_closed_store_takes_nothing(self, pen: Pen) -> None:
+        """Closing twice is fine; writing afterwards says that memd is stopping."""
+        pen.store.close()
+        pen.store.close()
+        with pytest.raises(Stopping):
+            pen.store.write(lambda txn: None)
+
+
+def _all_rows(store: Store) -> dict[str, list[tuple[bytes, bytes]]]:
+    from memd_daemon.store import keys
+
+    with store.read() as snapshot:
+        return {table: list(snapshot.kv.scan(table)) for table in keys.STORE_TABLES}  # type: ignore[attr-defined]

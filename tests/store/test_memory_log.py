@@ -1,0 +1,17 @@
+"""The store in memory keeps the contract."""
+
+import pytest
+
+from memd_daemon.store.memory_log import MemoryStore
+from tests.store.contract import StoreContract, pen
+
+__all__ = ["pen"]
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+class TestMemoryStore(StoreContract):
+    """Everything in tests/store/contract.py."""
