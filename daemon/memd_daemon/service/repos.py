@@ -1,8 +1,9 @@
 """Repository identity: one resolver for reads and writes (hooks.md, section 5).
 
 Settings of the store hold the table: `repo/common/<digest of the real path>`, `repo/remote/<digest>` and
-`repo/root/<digest>/<uid>` name a uid, `repo/about/<uid>` holds `Known`. Matched in the order common directory, primary remote, root commits; a root commit
-counts only if the older path is gone (shallow clones report another one, forks share one). What matches nothing gets a new uid.
+`repo/root/<digest>/<uid>` name a uid, `repo/about/<uid>` holds `Known`. Matched in the order common directory, primary remote,
+root commits; a root commit counts only if the older path is gone (shallow clones report another one, forks share one). What
+matches nothing gets a new uid.
 """
 
 import hashlib
