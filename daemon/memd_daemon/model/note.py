@@ -122,8 +122,8 @@ class Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def live(self) -> bool:
-        """Whether the note is in the working set: current, active and not forgotten. Revoked ones are in, as tombstones."""
-        return self.currency == "current" and self.shelf == "active" and not self.forgotten
+        """Whether the note is in the working set: a tombstone always, another note while it is current and active."""
+        return not self.forgotten and (self.revoked or (self.currency == "current" and self.shelf == "active"))
 
 
 _encoder: Final = msgspec.msgpack.Encoder()
