@@ -10,7 +10,7 @@ import msgspec
 from memd_hooks import install, install_git, jsonc, registry, settings
 from memd_hooks.events import Moment
 from memd_hooks.harness import claude
-from memd_hooks.launcher import HOOK, hook_command, interpreters
+from memd_hooks.launcher import HOOK, hook_command, named_interpreters
 
 _HELD_BACK = ("disableAllHooks", "allowManagedHooksOnly")
 
@@ -38,7 +38,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     installed: bool = True  # something of memd's is recorded or stands in the user's settings
     launcher: bool = True
     launcher_executable: bool = True
-    interpreter: str = ""
+    interpreters: tuple[str, ...] = ()  # those that the launcher names
     interpreter_runs: bool = True
     settings: tuple[SettingsFacts, ...] = ()
     held_back: tuple[tuple[str, str], ...] = ()  # (settings file, the key in it that keeps hooks from running)
@@ -58,15 +58,15 @@ def gather(home: Path, cwd: Path, environ: Mapping[str, str]) -> Facts:
             [unrecorded] if len(unrecorded.missing) < len(claude.REGISTRATIONS) and not unrecorded.unreadable else []
         )
     repositories = [Path(record.path) for record in known.git if Path(record.path).parent.parent.is_dir()]
-    python = interpreters()[0]
+    named = _named_interpreters(launcher)
     return Facts(
         home=str(home),
         installed=bool(known.settings or known.git)
         or any(len(f.missing) < len(claude.REGISTRATIONS) for f in looked_at),
         launcher=launcher.is_file(),
         launcher_executable=os.access(launcher, os.X_OK),
-        interpreter=python,
-        interpreter_runs=os.access(python, os.X_OK),
+        interpreters=named,
+        interpreter_runs=not named or any(os.access(python, os.X_OK) for python in named),
         settings=tuple(looked_at),
         held_back=tuple(_held_back(cwd, environ)),
         git_missing=tuple(str(path) for path in repositories if not _holds_line(home, path)),
@@ -89,11 +89,8 @@ def _launcher_faults(facts: Facts) -> Iterator[Fault]:
         fix = f"run `chmod 755 {path}`; on a disk mounted noexec set MEMD_HOME to another"
         yield Fault("launcher-not-executable", f"{path} cannot be run, so every hook is silent", fix)
     if not facts.interpreter_runs:
-        yield Fault(
-            "interpreter-gone",
-            f"the Python that the hooks start is gone: {facts.interpreter}",
-            "install memd again, then run `memd install`",
-        )
+        what = f"the Python that the hooks start is gone: {', '.join(facts.interpreters)}"
+        yield Fault("interpreter-gone", what, "install memd again, then run `memd install`")
 
 
 def _settings_faults(facts: Facts) -> Iterator[Fault]:
@@ -140,6 +137,13 @@ def _settings_facts(home: Path, path: Path) -> SettingsFacts:
         return SettingsFacts(path=str(path), unreadable=str(error))
     missing = tuple(group.event for group in wanted if (group.event, group.command) not in present)
     return SettingsFacts(path=str(path), missing=missing)
+
+
+def _named_interpreters(launcher: Path) -> tuple[str, ...]:
+    try:
+        return named_interpreters(launcher.read_text(errors="replace"))
+    except (OSError, ValueError):  # gone, or not a launcher's text: told by what does not work
+        return ()
 
 
 def _held_back(cwd: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -100,7 +100,7 @@ def apply(plan: Plan) -> Done:
     request = plan.request
     done: list[Step] = []
     refusals: list[Refusal] = []
-    with _lock(request.home):
+    with _lock(request.home, makes_home=not request.is_removal):
         launchers_changed = not request.is_removal and ensure_launchers(request.home, request.environ)
         for planner in _planners(request):
             outcome = _carried_out(planner, request.home)
@@ -179,6 +179,8 @@ def _settings_planner(request: Request, level: str, path: Path) -> Planner:
                 return _settings_removal(request.home, path, before)
             return _settings_addition(request, level, path, before)
         except (jsonc.Malformed, settings.WrongShape, UnicodeDecodeError) as error:
+            if request.is_removal and _settings_record(request.home, path) is None:
+                return None  # never written to by memd, so there is nothing to say about it
             place = error if not isinstance(error, UnicodeDecodeError) else _place_of_bytes(before or b"", error)
             why = f"is not valid settings: {place}. Nothing was written; correct it and run this again"
             return Refusal(claude.NAME, path, why)
@@ -339,9 +341,13 @@ def _carried_out(planner: Planner, home: Path) -> Step | Refusal | None:
 
 
 @contextmanager
-def _lock(home: Path) -> Iterator[None]:
-    """One install at a time for a home."""
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+def _lock(home: Path, *, makes_home: bool) -> Iterator[None]:
+    """One install at a time for a home; where there is none, a removal has nobody to wait for."""
+    if makes_home:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not home.is_dir():
+        yield
+        return
     descriptor = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

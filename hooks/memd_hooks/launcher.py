@@ -18,6 +18,7 @@ else inside.
 import compileall
 import os
 import re
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,6 +47,8 @@ _CLIENT_MODULES = ("__init__", "wire", "zmtp", "address", "link", "spawn")
 _HOOK_MODULES = ("__init__", "carry", *sorted(set(SCRIPTS.values())))
 _MODE = 0o755
 _PRIVATE = 0o700
+_HARNESS = re.compile("[a-z]+")
+_PYTHON_LINE = re.compile(r"\bpython=(.+)$", re.MULTILINE)
 _OUTSIDE = re.compile(r"(['\\!])")
 
 
@@ -62,7 +65,12 @@ def word(text: str) -> str:
 
 
 def hook_command(home: Path, event: str, harness: str) -> str:
-    """The very line that stands in a client's settings: silent, exit status 0, whether or not the launcher is there."""
+    """The very line that stands in a client's settings: silent, exit status 0, whether or not the launcher is there.
+
+    Raises UnspeakableHome; ValueError for an event or a harness that is none.
+    """
+    if not _HARNESS.fullmatch(harness):
+        raise ValueError(f"not a harness: {harness!r}")
     launcher = word(str(home / HOOK))
     return f"[ ! -x {launcher} ] || {launcher} {Moment(event)} {harness}"
 
@@ -105,6 +113,11 @@ def interpreters() -> tuple[str, str]:
         os.path.isabs(base) and os.access(base, os.X_OK) and os.path.realpath(base) == os.path.realpath(sys.executable)
     )
     return (base if same else sys.executable), sys.executable
+
+
+def named_interpreters(text: str) -> tuple[str, ...]:
+    """The interpreters that a launcher's text names, in the order they are tried in."""
+    return tuple(piece for line in _PYTHON_LINE.findall(text) for piece in shlex.split(line)[:1])
 
 
 def hook_text(home: Path, is_default: bool, python: str, fallback: str, scripts: Path) -> str:

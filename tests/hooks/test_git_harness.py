@@ -20,6 +20,7 @@ from memd_hooks.harness import git
         ({"CLAUDE_CODE_SESSION_ID": "c", "CODEX_SESSION_ID": "x"}, ""),
         ({"CLAUDE_CODE_SESSION_ID": "", "COPILOT_AGENT_SESSION_ID": "p"}, "p"),
         ({"OPENCODE": "1"}, ""),
+        ({"CLAUDE_CODE_SESSION_ID": "a\udcff"}, ""),
     ],
 )
 def test_the_session_comes_from_the_environment(env: dict[str, str], session: str) -> None:

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -302,6 +303,31 @@ def test_a_file_that_never_rests_is_given_up(place: Place, monkeypatch: pytest.M
             place.install()
     assert registry.load(place.home) == registry.Registry()
     assert "hooks" not in place.settings.read_text()
+
+
+def test_two_installs_at_once_are_one(place: Place) -> None:
+    """They wait for each other; each hook stands once."""
+    place.write(CORPUS["two blanks"])
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda _: place.install(), range(4)))
+    assert sum(len(d.steps) for d in done) == 1
+    assert len(place.commands()) == 7
+
+
+def test_hooks_of_a_home_that_was_deleted_are_taken_out(place: Place) -> None:
+    """A person who removed memd's folder by hand can still uninstall, and gets no new folder for it."""
+    place.write(CORPUS["two blanks"])
+    place.install()
+    shutil.rmtree(place.home)
+    place.uninstall()
+    assert place.settings.read_text() == CORPUS["two blanks"]
+    assert not place.home.exists()
+
+
+def test_settings_that_memd_never_wrote_to_are_no_business_of_a_removal(place: Place) -> None:
+    """Malformed settings without a record are passed over."""
+    place.write("{")
+    assert place.uninstall().refusals == ()
 
 
 def test_a_failed_write_changes_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

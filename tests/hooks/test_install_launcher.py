@@ -127,6 +127,8 @@ def test_an_event_that_memd_does_not_know_has_no_line() -> None:
     """A misspelled event is an error at once."""
     with pytest.raises(ValueError, match="pre-edits"):
         hook_command(Path("/h"), "pre-edits", "claude")
+    with pytest.raises(ValueError, match="not a harness"):
+        hook_command(Path("/h"), "pre-edit", "claude; id")
 
 
 def test_every_event_has_its_script(tmp_path: Path) -> None:
@@ -288,6 +290,11 @@ def test_each_fault_is_found(installed: tuple[Path, Mapping[str, str]], tmp_path
     (home / "bin/hook").unlink()
     assert codes(home, tmp_path, environ) == ["launcher-missing"]
     launcher.ensure_launchers(home, environ)
+    text = launcher.hook_text(home, False, "/it's/gone", "/gone too", home)
+    (home / "bin/hook").write_text(text)
+    assert launcher.named_interpreters(text) == ("/it's/gone", "/gone too")
+    assert codes(home, tmp_path, environ) == ["interpreter-gone"]
+    launcher.ensure_launchers(home, environ)
     settings_file.write_text(good.replace("pre-edit", "pre-edits"))
     assert codes(home, tmp_path, environ) == ["hooks-missing"]
     settings_file.write_text(good[:-3])
@@ -331,7 +338,7 @@ def test_a_git_hook_that_went_missing_is_told(tmp_path: Path) -> None:
 
 def test_an_interpreter_that_is_gone_is_told() -> None:
     """Facts alone decide: the fault names the program and the way back."""
-    facts = faults.Facts(home="/h", interpreter="/usr/bin/python3.9", interpreter_runs=False)
+    facts = faults.Facts(home="/h", interpreters=("/usr/bin/python3.9",), interpreter_runs=False)
     (fault,) = faults.diagnose(facts)
     assert fault.code == "interpreter-gone"
     assert "/usr/bin/python3.9" in fault.what

@@ -295,7 +295,7 @@ def _parse(event: str, stdin: bytes, cwd: str, env: Mapping[str, str]) -> HookEv
         prompt_id=payload.prompt_id or "",
         transcript_path=payload.transcript_path,
         permission_mode=payload.permission_mode or "",
-        entry_point=env.get("CLAUDE_CODE_ENTRYPOINT", ""),
+        entry_point=entry_point if (entry_point := env.get("CLAUDE_CODE_ENTRYPOINT", "")).isascii() else "",
         project_dir=env.get("CLAUDE_PROJECT_DIR", ""),
         **fields,
     )

@@ -57,6 +57,9 @@ def cost_units(text: str) -> int:
 
 
 def _session(env: Mapping[str, str]) -> str:
-    found = [next((env[name] for name in names if env.get(name)), "") for names in _SESSIONS]
+    found = [
+        next((env[name] for name in names if env.get(name, "").isprintable() and env.get(name)), "")
+        for names in _SESSIONS
+    ]
     named = [session for session in found if session]
     return named[0] if len(named) == 1 else ""
