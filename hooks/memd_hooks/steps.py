@@ -28,6 +28,10 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     lines: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        """Without the file's content: settings may hold keys, and a step may end up in a traceback."""
+        return f"{type(self).__name__}({str(self.path)!r})"
+
     def run(self, home: Path) -> None:
         """Takes the step and records it. Raises Changed (nothing was done) and OSError (nothing was changed)."""
         raise NotImplementedError

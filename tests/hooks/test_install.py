@@ -138,6 +138,13 @@ def test_a_plan_writes_nothing(place: Place) -> None:
     assert all_files(place.user) == before
 
 
+def test_a_plan_does_not_show_the_settings(place: Place) -> None:
+    """Settings may hold keys; neither the plan nor a step in a traceback shows what stands in them."""
+    place.write('{"env": {"KEY": "hunter2"}}')
+    plan = place.plan()
+    assert "hunter2" not in str(plan) + repr(plan.steps)
+
+
 def test_hooks_that_were_moved_are_left_alone_and_taken_out(place: Place) -> None:
     """A person's own order and timeout count as installed; the removal finds them all the same."""
     place.write(CORPUS["two blanks"])
