@@ -111,7 +111,7 @@ REDACT_CHANGES_MIN: Final = 3  # changes of character class: `oauth2_v2` has two
 REDACT_CHANGES_SHARE: Final = 0.2  # of the length: names stay below, random strings above (by measure, redact/judge.py)
 REDACT_PLACEHOLDER_DISTINCT: Final = 3  # `xxxxxxxx`, `abababab`: nobody's key
 REDACT_ARMOUR_MIN_CHARS: Final = 8  # between BEGIN and END: less is `...`, or a word of a sentence about the two lines
-REDACT_VALUE_LOOKED_AT_CHARS: Final = 1024  # of one value; what goes on behind them goes with it
+REDACT_VALUE_LOOKED_AT_CHARS: Final = 256  # of one value; what goes on behind them goes with it
 
 # --- index, as in model-choice.md
 EMBED_WINDOW_TOKENS: Final = 256  # the length the sentence model was trained for

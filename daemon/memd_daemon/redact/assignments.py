@@ -57,12 +57,12 @@ _OPERATOR: Final = re.compile(
     r")[ \t]{0,8})|(?P<call>[ \t]{0,2}[(,][ \t]{0,8}(?=\\{0,2}[\"'`]))|(?P<space>[ \t]{1,2}))"
 )
 _QUOTED: Final = (
-    re.compile(r"[rbuf@]{0,2}\"((?:[^\"\\\n]|\\[^\n]){1,1024}+)", re.IGNORECASE),
-    re.compile(r"[rbuf@]{0,2}'((?:[^'\\\n]|\\[^\n]){1,1024}+)", re.IGNORECASE),
-    re.compile(r"`([^`\n]{1,1024}+)"),
-    re.compile(r"\\{1,2}[\"']([^\"'\\\n]{1,1024}+)"),
+    re.compile(r"[rbuf@]{0,2}\"((?:[^\"\\\n]|\\[^\n]){1,256}+)", re.IGNORECASE),
+    re.compile(r"[rbuf@]{0,2}'((?:[^'\\\n]|\\[^\n]){1,256}+)", re.IGNORECASE),
+    re.compile(r"`([^`\n]{1,256}+)"),
+    re.compile(r"\\{1,2}[\"']([^\"'\\\n]{1,256}+)"),
 )
-_PLAIN: Final = re.compile(r"[^\s\"'`<>;]{1,1024}+")
+_PLAIN: Final = re.compile(r"[^\s\"'`<>;]{1,256}+")
 _TAIL: Final = re.compile(r"[^\s\"'`<>;,&)\]}\\]*+")
 
 

@@ -96,10 +96,16 @@ class Redactor:
     def _credentials(self, text: str, folded: str) -> list[Span]:
         spans: list[Span] = []
         end = 0
+        refused: dict[Rule, int] = {}  # up to where a rule's last match went that was none: no part of it is read again
         for at, row in self._hits(text, folded):
-            if at - row.back >= end and (span := _span(text, at, row, end)):
+            if at - row.back < max(end, refused.get(row.rule, 0)):
+                continue
+            span = _span(text, at, row, end)
+            if span and judge.accepts(row.rule.check, _judged(text, at, row, span)):
                 spans.append(span)
                 end = span.end
+            elif span:
+                refused[row.rule] = span.end
         return spans
 
     def _hits(self, text: str, folded: str) -> list[tuple[int, _Row]]:
@@ -135,11 +141,13 @@ def _span(text: str, at: int, row: _Row, last: int) -> Span | None:
     match = row.match(text, at)
     if match is None:
         return None
-    group = match.re.groups
-    start, end = match.span(1) if group else (at - row.back, match.end())
-    # the anchor itself is no sign of chance, what stands before it is
-    judged = text[start:end] if start < at else match[group]
-    return Span(start, end, row.rule.name) if judge.accepts(row.rule.check, judged) else None
+    start, end = match.span(1) if match.re.groups else (at - row.back, match.end())
+    return Span(start, end, row.rule.name)
+
+
+def _judged(text: str, at: int, row: _Row, span: Span) -> str:
+    """The part of a span that chance should have made: the anchor is no sign of it, what stands before the anchor is."""
+    return text[span.start if span.start < at else max(span.start, at + len(row.anchor)) : span.end]
 
 
 def _may_begin(text: str, at: int, last: int) -> bool:
