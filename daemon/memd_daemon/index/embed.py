@@ -136,17 +136,33 @@ class QueryTable:
         return unit(self._weights[known] @ self._rows[known].astype(np.float32))
 
 
+class SentenceModel(msgspec.Struct, frozen=True):
+    """A loaded model: all that one embedding needs, exchanged as a whole."""
+
+    card: ModelCard
+    pieces: WordPieces
+    session: Any
+    inputs: tuple[str, ...]
+
+    def embed(self, text: str) -> Vector:
+        """float32 [dim], unit length."""
+        import numpy as np
+
+        ids = self.pieces.window(self.card.prefix + text, self.card.window_tokens)
+        feed = {name: np.full((1, len(ids)), int(name == "attention_mask"), np.int64) for name in self.inputs}
+        feed["input_ids"] = np.array([ids], np.int64)
+        return unit(pooled(self.session.run(None, feed)[0], self.card.pooling))
+
+
 class Embedder:
     """The sentence model. ``model_id`` and ``dim`` stand with every stored vector.
 
-    Until ``load`` they are the shipped model's. ``embed`` may be called from several threads.
+    Until ``load`` they are the shipped model's. ``embed`` may be called from several threads, beside a ``load`` too.
     """
 
     def __init__(self) -> None:
         self._card = read_card(MODEL_DATA)
-        self._pieces: WordPieces | None = None
-        self._session: Any = None
-        self._inputs: tuple[str, ...] = ()
+        self._model: SentenceModel | None = None
 
     @property
     def model_id(self) -> str:
@@ -158,49 +174,45 @@ class Embedder:
 
     @property
     def loaded(self) -> bool:
-        return self._session is not None
+        return self._model is not None
 
     def load(self, path: Path | None = None) -> None:
         """Bring the model in the folder `path` into memory (the shipped one by default): 0.1 to 0.4 s.
 
         :raises ModelUnusable: a file is missing or broken, the inputs are not a sentence model's, or its vectors are not
-            what memd_model.json says
+            what memd_model.json says; what was loaded before stays
         """
         folder = path or MODEL_DATA
         card = read_card(folder)
         pieces = shipped_pieces() if path is None else WordPieces(folder / "tokenizer.json")
         session = open_session(folder)
-        self._inputs = tuple(declared.name for declared in session.get_inputs())
-        self._session, self._pieces, self._card = session, pieces, card
-        found = self._probe(folder)
-        self._card = msgspec.structs.replace(card, id=card.id or name_by_bytes(folder), dim=found)
+        inputs = tuple(declared.name for declared in session.get_inputs())
+        model = SentenceModel(card, pieces, session, inputs)
+        named = msgspec.structs.replace(card, id=card.id or name_by_bytes(folder), dim=probed_dim(model, folder))
+        self._model, self._card = msgspec.structs.replace(model, card=named), named
 
     def embed(self, text: str) -> Vector:
         """float32 [dim], unit length. What lies past the window does not count.
 
         :raises RuntimeError: nothing was loaded
         """
-        import numpy as np
-
-        if self._pieces is None:
+        if self._model is None:
             raise RuntimeError("Embedder.load comes before Embedder.embed")
-        ids = self._pieces.window(self._card.prefix + text, self._card.window_tokens)
-        feed = {
-            name: np.array([ids], np.int64) if name == "input_ids" else np.full((1, len(ids)), fill, np.int64)
-            for name, fill in ((name, int(name == "attention_mask")) for name in self._inputs)
-        }
-        return unit(pooled(self._session.run(None, feed)[0], self._card.pooling))
+        return self._model.embed(text)
 
-    def _probe(self, folder: Path) -> int:
-        """The dimension, from one short text through the model: a first call also warms it."""
-        try:
-            found = len(self.embed("a"))
-            if self._card.dim not in (0, found):
-                raise ValueError(f"its vectors have {found} dimensions, memd_model.json says {self._card.dim}")
-        except Exception as problem:  # a native runtime's errors have no common base
-            self._session = self._pieces = None
-            raise ModelUnusable(folder, problem) from problem
-        return found
+
+def probed_dim(model: SentenceModel, folder: Path) -> int:
+    """The dimension, from one short text through the model: a first call also warms it.
+
+    :raises ModelUnusable: it does not run, or its card says another dimension
+    """
+    try:
+        found = len(model.embed("a"))
+    except Exception as problem:  # a native runtime's errors have no common base
+        raise ModelUnusable(folder, problem) from problem
+    if model.card.dim not in (0, found):
+        raise ModelUnusable(folder, f"its vectors have {found} dimensions, memd_model.json says {model.card.dim}")
+    return found
 
 
 def read_card(folder: Path) -> ModelCard:

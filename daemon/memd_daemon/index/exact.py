@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from memd_daemon import limits
-from memd_daemon.index.port import AnyVector, Rows, Unreadable
+from memd_daemon.index.port import Unreadable
 from memd_daemon.index.sealed import read_sealed, write_sealed
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from memd_daemon.index.port import AnyVector, Rows
 
 HEAD: Final = struct.Struct("<QQ")
 

@@ -22,15 +22,18 @@ import hashlib
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
 from memd_daemon import limits
 from memd_daemon.index import native
 from memd_daemon.index.exact import ExactIndex, cosines, nearest
-from memd_daemon.index.port import AnyVector, Fetch, Unreadable
+from memd_daemon.index.port import Fetch, Unreadable
 from memd_daemon.index.sealed import read_sealed, write_sealed
+
+if TYPE_CHECKING:
+    from memd_daemon.index.port import AnyVector
 
 FORMAT: Final = 1
 

@@ -215,8 +215,9 @@ class WordIndex:
     def _commit(self, pending: Mapping[int, Told | None]) -> None:
         try:
             writer = self._index.writer(heap_size=limits.WORDS_WRITER_BYTES, num_threads=1)
+            # by a query: a deletion by term takes an unsigned key for a signed one and deletes nothing
+            writer.delete_documents_by_query(self._library.Query.term_set_query(self._schema, "key", list(pending)))
             for key, told in pending.items():
-                writer.delete_documents_by_term("key", key)
                 if told is not None:
                     writer.add_document(self._document(key, told))
             writer.commit()
