@@ -135,6 +135,7 @@ IDF_PRIOR_NOTES: Final = 1_000  # notes without the word that evidence imagines 
 PENDING_WORDS_MAX: Final = (
     300  # uncommitted changes a search looks through itself, under 1 ms; then it is time to flush
 )
+WORDS_REBUILD_NOTES: Final = 1_000  # committed at once in a rebuild: pending notes take about 6 KB each
 WORDS_WRITER_BYTES: Final = 15_000_000  # the least that the lexical library takes for a writer
 
 # proof of a person

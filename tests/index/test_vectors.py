@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd_daemon import limits
-from memd_daemon.index.exact import ExactIndex
+from memd_daemon.index.exact import FLOAT16_IN_FLOAT32_SCALE, ExactIndex, shifted
 from memd_daemon.index.port import VectorIndex
 from memd_daemon.index.vectors import ScopedVectors, UsearchIndex, file_name
 from tests.index.contract import DIM, Shelf, VectorIndexContract, unit_rows
@@ -62,6 +62,13 @@ def test_an_exact_index_is_a_dictionary_with_a_search(steps: list[tuple[str, int
     found = dict(index.search(rows[0], 100))
     assert found.keys() == truth.keys() == set(index)
     assert found == {key: pytest.approx(float(rows[row] @ rows[0]), abs=0.002) for key, row in truth.items()}
+
+
+@given(st.lists(st.floats(-1, 1, width=16), min_size=1, max_size=40))
+def test_moved_bits_are_the_number_itself(numbers: list[float]) -> None:
+    """Every float16 of a unit vector, zeros and the smallest ones included: scaled back, exactly the float32."""
+    halves = np.array(numbers, np.float16)
+    assert (shifted(halves) * np.float32(FLOAT16_IN_FLOAT32_SCALE)).tolist() == halves.astype(np.float32).tolist()
 
 
 # --- scopes

@@ -284,6 +284,16 @@ def test_clear_forgets_on_disk_too(tmp_path: Path) -> None:
     assert keys(index.search("workspace", ["repo:a"], 5)) == [1]
 
 
+def test_a_rebuild_commits_in_portions_and_ends_with_its_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was there is gone, five notes in portions of two are all in, nothing is left pending."""
+    monkeypatch.setattr(limits, "WORDS_REBUILD_NOTES", 2)
+    index = filled(tmp_path / "words")
+    index.flush(1)
+    index.rebuild(((key, "s", f"note{key:03} zebra") for key in range(10, 15)), 9)
+    assert (index.mark, index.pending) == (9, 0)
+    assert sorted(keys(index.search("zebra workspace", ["s", "repo:a"], 50))) == [10, 11, 12, 13, 14]
+
+
 def test_a_flush_that_fails_keeps_everything_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disk is full: an OSError, the notes are still found, and the next flush commits them."""
     index = filled(tmp_path / "words")

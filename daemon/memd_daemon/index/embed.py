@@ -24,8 +24,10 @@ Without an id the model is named by its folder and the digest of model.onnx, so 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -65,10 +67,8 @@ class WordPieces:
     def __init__(self, path: Path) -> None:
         from tokenizers import Tokenizer
 
-        try:
+        with usable(path.parent):
             self._tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
-        except Exception as problem:  # tokenizers raises bare Exception for a file it cannot read
-            raise ModelUnusable(path.parent, problem) from problem
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True
@@ -206,13 +206,25 @@ def probed_dim(model: SentenceModel, folder: Path) -> int:
 
     :raises ModelUnusable: it does not run, or its card says another dimension
     """
-    try:
+    with usable(folder):
         found = len(model.embed("a"))
-    except Exception as problem:  # a native runtime's errors have no common base
-        raise ModelUnusable(folder, problem) from problem
     if model.card.dim not in (0, found):
         raise ModelUnusable(folder, f"its vectors have {found} dimensions, memd_model.json says {model.card.dim}")
     return found
+
+
+@contextlib.contextmanager
+def usable(folder: Path) -> Iterator[None]:
+    """Whatever goes wrong inside is the fault of the model in this folder.
+
+    :raises ModelUnusable: something did
+    """
+    try:
+        yield
+    except (
+        Exception
+    ) as problem:  # neither native library's errors have a base of their own; a bare Exception is among them
+        raise ModelUnusable(folder, problem) from problem
 
 
 def read_card(folder: Path) -> ModelCard:
@@ -220,12 +232,9 @@ def read_card(folder: Path) -> ModelCard:
 
     :raises ModelUnusable: it is not what the module's docstring says
     """
-    try:
-        return msgspec.json.decode((folder / "memd_model.json").read_bytes(), type=ModelCard)
-    except FileNotFoundError:
-        return ModelCard()
-    except (OSError, msgspec.DecodeError) as problem:
-        raise ModelUnusable(folder, problem) from problem
+    path = folder / "memd_model.json"
+    with usable(folder):
+        return msgspec.json.decode(path.read_bytes(), type=ModelCard) if path.exists() else ModelCard()
 
 
 def name_by_bytes(folder: Path) -> str:
@@ -245,10 +254,8 @@ def open_session(folder: Path) -> Any:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.enable_cpu_mem_arena = options.enable_mem_pattern = False  # each would keep the longest text's memory
     options.log_severity_level = 4  # fatal only: a daemon has no stderr, and errors arrive as exceptions
-    try:
+    with usable(folder):
         return runtime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
-    except Exception as problem:  # a native runtime's errors have no common base
-        raise ModelUnusable(folder, problem) from problem
 
 
 def pooled(output: npt.NDArray[np.float32], pooling: Pooling | None) -> Vector:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from memd_daemon.index.port import AnyVector, Rows
 
 HEAD: Final = struct.Struct("<QQ")
+FLOAT16_IN_FLOAT32_SHIFT: Final = 13  # a float16 has 10 bits of mantissa, a float32 has 23
+FLOAT16_IN_FLOAT32_BITS: Final = 0x8FFFE000 - (1 << 32)  # sign, and 15 bits from the shift upwards; as an int32
+FLOAT16_IN_FLOAT32_SCALE: Final = 2.0**112  # their exponents are biased by 15 and by 127
 
 
 class ExactIndex:
@@ -124,12 +127,26 @@ def cosines(rows: Rows, vector: AnyVector) -> npt.NDArray[np.float32]:
     """float32 [len(rows)]: products with a unit vector, widened block by block so that no full float32 copy exists."""
     import numpy as np
 
-    wide = np.asarray(vector, np.float32)
+    scaled = np.asarray(vector, np.float32) * np.float32(FLOAT16_IN_FLOAT32_SCALE)
     found = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), limits.EXACT_BLOCK_ROWS):
         block = rows[start : start + limits.EXACT_BLOCK_ROWS]
-        found[start : start + len(block)] = block.astype(np.float32) @ wide
+        found[start : start + len(block)] = shifted(block) @ scaled
     return found
+
+
+def shifted(rows: Rows) -> npt.NDArray[np.float32]:
+    """Finite float16 as float32, divided by FLOAT16_IN_FLOAT32_SCALE, exactly.
+
+    numpy widens one number at a time; moving all bits at once takes a sixth of the time. The sign, extended by the cast
+    to 32 bits, is still the top bit after the shift.
+    """
+    import numpy as np
+
+    bits = np.ascontiguousarray(rows).view(np.int16).astype(np.int32)
+    bits <<= np.int32(FLOAT16_IN_FLOAT32_SHIFT)
+    bits &= np.int32(FLOAT16_IN_FLOAT32_BITS)
+    return bits.view(np.float32)
 
 
 def nearest(keys: list[int], found: npt.NDArray[np.float32], k: int) -> list[tuple[int, float]]:

@@ -119,7 +119,7 @@ class UsearchIndex:
     def _view(self, payload: memoryview) -> Any:
         try:
             graph = native.usearch().Index.restore(payload, view=True)
-        except Exception as problem:  # a native library's errors have no common base
+        except (RuntimeError, ValueError) as problem:
             raise Unreadable(str(problem)) from problem
         if graph is None or graph.ndim != self.dim:
             raise Unreadable("a graph of another shape")

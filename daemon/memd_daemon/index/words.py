@@ -161,6 +161,15 @@ class WordIndex:
                 self._pending.drop(pending)
             self._seal(mark)
 
+    def rebuild(self, notes: Iterable[tuple[int, str, str]], mark: int = 0) -> None:
+        """Start anew from (key, scope, text), committed in portions so that they never all wait in memory."""
+        self.clear()
+        for key, scope, text in notes:
+            self.add(key, scope, text)
+            if self.pending >= limits.WORDS_REBUILD_NOTES:
+                self.flush(mark)
+        self.flush(mark)
+
     def clear(self) -> None:
         """Forget everything, on disk too."""
         with self._flushing:
