@@ -190,3 +190,12 @@ def test_outside_git_a_directory_is_its_own_place(desk: Desk, tmp_path: Any) -> 
     desk.ask(api.Remember(content="Only here.", cwd=str(plain)))
     assert [n.content for n in desk.ask(api.ListNotes(cwd=str(plain))).notes] == ["Only here."]
     assert desk.ask(api.ListNotes(cwd=str(desk.repo))).notes == []
+
+
+def test_a_tombstone_stays_although_the_note_was_superseded(desk: Desk) -> None:
+    """Superseding a revoked note is allowed and hides nothing: its tombstone still answers."""
+    wrong = desk.remember("Sessions expire after one hour.")
+    newer = desk.remember("Sessions expire after two hours.")
+    desk.act("revoke", wrong.id, reason="measured: two hours")
+    desk.act("supersede", wrong.id, by=str(newer.id))
+    assert "Sessions expire after one hour" in desk.recall("when do sessions expire?").text
