@@ -158,8 +158,8 @@ class Environment:
         self._env = self._reserve()
         self._env.reader_check()
         try:
-            with self._env.begin() as txn:
-                self._dbs = {name: self._env.open_db(name.encode(), txn=txn, create=False) for name in self._tables}
+            # Without a transaction of the caller's: py-lmdb resets a read-only one at its end, and the handles go with it.
+            self._dbs = {name: self._env.open_db(name.encode(), create=False) for name in self._tables}
         except (lmdb.NotFoundError, lmdb.ReadonlyError):
             with self._env.begin(write=True) as txn:
                 self._dbs = {name: self._env.open_db(name.encode(), txn=txn) for name in self._tables}
