@@ -4,15 +4,6 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
-
-from memd_daemon.errors import BadRequest, BadSignature, CommitForked, NotSigned, Stopping, UsageError
-from memd_daemon.model import event as ev
-from memd_daemon.model import fold
-from memd_daemon.model.event import Anchor
-from memd_daemon.model.note import encode_note
-from memd_daemon.model.turn import Turn, Witness
-from memd_daemon.store.check import verify
-from memd_daemon.store.port import Draft, Store, Txn
 from tests.store.making import (
     ANNA,
     BERT,
@@ -26,6 +17,15 @@ from tests.store.making import (
     fresh_uid,
     recorded,
 )
+
+from memd_daemon.errors import BadRequest, BadSignature, CommitForked, NotSigned, Stopping, UsageError
+from memd_daemon.model import event as ev
+from memd_daemon.model import fold
+from memd_daemon.model.event import Anchor
+from memd_daemon.model.note import encode_note
+from memd_daemon.model.turn import Turn, Witness
+from memd_daemon.store.check import verify
+from memd_daemon.store.port import Draft, Store, Txn
 
 HERE = "repo:r"
 

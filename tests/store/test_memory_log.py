@@ -1,9 +1,9 @@
 """The store in memory keeps the contract."""
 
 import pytest
+from tests.store.contract import StoreContract, pen
 
 from memd_daemon.store.memory_log import MemoryStore
-from tests.store.contract import StoreContract, pen
 
 __all__ = ["pen"]
 

@@ -36,6 +36,8 @@ Proof = Callable[[bytes, bytes, bytes, int, bytes], bool]
 NO_CONTENT: Final = (GENESIS, 0)
 """What stands for content and revision where the subject is no note."""
 
+_REVISION_MAX: Final = (1 << 64) - 1  # what a signature has room for
+
 KEY_TYPES: Final = ("key_enrolled", "key_rejected")
 
 
@@ -161,6 +163,8 @@ def is_signed(stored: Stored, note_before: Note | None, identity: Identity, proo
     try:
         content, revision = what_is_signed(event, note_before)
     except (msgspec.ValidationError, msgspec.DecodeError):
+        return False
+    if len(content) != len(GENESIS) or not 0 <= revision <= _REVISION_MAX:
         return False
     return proof(public, stored.body, content, revision, stored.sig)
 

@@ -220,7 +220,7 @@ class _Notes:
         self._changed = changed  # those that an event names are taken out
         self._unreadable = False
         self._folds = 0
-        self._rows = dict.fromkeys(INDEX_TABLES, 0)
+        self._rows: dict[str, int] = dict.fromkeys(INDEX_TABLES, 0)
 
     def faults(self) -> Iterator[Fault]:
         subjects = 0

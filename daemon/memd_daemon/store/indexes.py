@@ -5,6 +5,7 @@ event can be compared, and the same ones come out of a rebuild.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Kind
@@ -13,7 +14,7 @@ from memd_daemon.store.kv import Writing
 
 Row = tuple[str, bytes, bytes]
 
-INDEX_TABLES = (keys.KINDS, keys.PATHS, keys.CHILDREN, keys.SLUGS)
+INDEX_TABLES: Final[tuple[str, ...]] = (keys.KINDS, keys.PATHS, keys.CHILDREN, keys.SLUGS)
 
 
 def rows_of(note: Note, id_: int) -> Iterator[Row]:

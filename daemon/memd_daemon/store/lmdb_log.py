@@ -157,12 +157,9 @@ class Environment:
     def _open(self) -> None:
         self._env = self._reserve()
         self._env.reader_check()
-        try:
-            # Without a transaction of the caller's: py-lmdb resets a read-only one at its end, and the handles go with it.
-            self._dbs = {name: self._env.open_db(name.encode(), create=False) for name in self._tables}
-        except (lmdb.NotFoundError, lmdb.ReadonlyError):
-            with self._env.begin(write=True) as txn:
-                self._dbs = {name: self._env.open_db(name.encode(), txn=txn) for name in self._tables}
+        # Handles that are opened in a read transaction do not outlive it; a write that changes nothing costs no sync.
+        with self._env.begin(write=True) as txn:
+            self._dbs = {name: self._env.open_db(name.encode(), txn=txn) for name in self._tables}
 
     def _reserve(self) -> lmdb.Environment:
         """The environment with as large a map as the address space allows."""

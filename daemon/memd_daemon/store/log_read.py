@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from memd_client import signing
 from memd_daemon.errors import StoreDamaged
 from memd_daemon.model import fold, trust
 from memd_daemon.model.event import Header, Stored, decode_event
@@ -78,8 +79,6 @@ def decode_turn(raw: bytes) -> Turn:
 
 def proof_for(store: bytes) -> trust.Proof:
     """How signatures are checked in this store."""
-
-    from memd_client import signing
 
     def proof(public: bytes, body: bytes, content: bytes, revision: int, sig: bytes) -> bool:
         return signing.verify(public, signing.signed_digest(store, body, content, revision), sig)
