@@ -59,7 +59,6 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()  # files read or about to be edited, as given (absolute, relative, with ..)
     permission_mode: str = ""  # "plan" forbids holding an edit
     reason: str = ""  # why a session ends
-    sha: str = ""  # git-commit only
     entry_point: str = ""  # how the client was started: "cli", "sdk-cli", "" when it does not say
     project_dir: str = ""  # the directory the client calls its project, if it says one
 

@@ -87,6 +87,22 @@ def test_moving_known_commits_is_no_news(desk: Desk, mark: str) -> None:
     assert desk.ask(api.ListNotes(cwd=str(desk.repo))).notes == []
 
 
+def test_a_rebase_a_cherry_pick_and_a_merge_make_no_notes(desk: Desk) -> None:
+    """What git itself replays is known already; the reflog's newest line says so when the hook runs."""
+    repo = desk.repo
+    git(repo, "checkout", "-q", "-b", "side")
+    (repo / "side.py").write_text("s = 1\n")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "On the side")
+    git(repo, "checkout", "-q", "main")
+    git(repo, "cherry-pick", "side")
+    desk.hook("git-commit", b"")
+    git(repo, "reset", "-q", "--hard", "HEAD~1")
+    git(repo, "merge", "-q", "--no-ff", "-m", "Merge", "side")
+    desk.hook("git-commit", b"")
+    assert desk.ask(api.ListNotes(cwd=str(repo))).notes == []
+
+
 def test_file_names_that_are_no_text_do_not_lose_the_commit(desk: Desk) -> None:
     """Bytes that are no UTF-8, line breaks and many files are told as far as they can be."""
     for number in range(25):

@@ -1,6 +1,7 @@
 """What hooks tell memd: the user's turns, verbatim but for redaction, and commits (evidence.md; hooks.md, section 4)."""
 
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -17,6 +18,7 @@ from memd_daemon.service.repos import Place
 from memd_daemon.service.wanted import Wanted
 from memd_daemon.store.port import Txn
 from memd_hooks.events import HookEvent
+from memd_hooks.harness.git import is_replay
 
 _CUT = "\n[cut by memd: the prompt was longer]"
 
@@ -89,56 +91,66 @@ def _same_prompt(txn: Txn, event: HookEvent, words: str, at: int) -> int | None:
 def record_commit(parts: Parts, event: HookEvent, place: Place, at_ms: int = 0) -> int | None:
     """The note of a commit, once per sha; its id, or None where there is no news.
 
-    The commit is ``event.sha``, else for a call that was spooled at ``at_ms`` (Unix ms) what HEAD's reflog says of that moment,
-    else the one at HEAD.
+    The commit is the one at HEAD; for a call that was spooled at ``at_ms`` (Unix ms) what HEAD's reflog says of that moment.
 
     None during a rebase, cherry-pick, am, revert or merge: those move commits that are known.
     """
     checkout = place.checkout
     if not checkout.common or repository.in_progress(checkout.git_dir):
         return None
-    told = _git_show(checkout.root, event.sha or (_commit_at(checkout.root, at_ms) if at_ms else ""))
-    if told is None:
+    made = _commit_made(checkout.root, at_ms)
+    if made is None or len(made.parents) > 1 or is_replay(made.move):
         return None
-    sha, subject, files = told
     asker = Asker(actor=system(Surface.GIT).actor, surface=Surface.GIT, session=event.session)
-    wanted = _commit_wanted(parts, place, event, sha, subject, files)
-    return commit_note(parts, wanted, asker, once=f"commit/{place.scope}/{sha}")
+    wanted = _commit_wanted(parts, place, event, made)
+    return commit_note(parts, wanted, asker, once=f"commit/{place.scope}/{made.sha}")
 
 
-def _commit_at(root: str, at_ms: int) -> str:
-    """The commit that HEAD had come to by that moment, "" where the reflog does not say."""
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit as git tells it. ``move`` is the reflog's word for how HEAD came to it, "" where there is no reflog."""
+
+    sha: str
+    parents: tuple[str, ...]
+    subject: str
+    move: str = ""
+
+
+def _commit_made(root: str, at_ms: int) -> Made | None:
+    """The commit that HEAD's reflog had come to by that moment (its newest line for 0), else the commit at HEAD."""
+    count = str(limits.REFLOG_LOOKED_AT if at_ms else 1)
     told = repository.git(
-        root, "log", "-g", "-n", str(limits.REFLOG_LOOKED_AT), "--date=unix", "--format=%H %gd", "HEAD"
+        root, "log", "-g", "-n", count, "--date=unix", f"--format={_LINE}%x00%gd%x00%gs", "HEAD", "--"
     )
     for line in (told or "").splitlines():
-        sha, _, moved = line.partition(" ")
-        seconds = moved.partition("{")[2].rstrip("}")
-        if seconds.isdigit() and int(seconds) <= at_ms // limits.MS_PER_S:
-            return sha
-    return ""
-
-
-def _git_show(root: str, sha: str) -> tuple[str, str, list[str]] | None:
-    shown = repository.git(root, "show", "--no-patch", "--format=%H%x00%P%x00%s", sha or "HEAD", "--")
-    fields = (shown or "").strip("\n").split("\0")
-    if len(fields) != len(("sha", "parents", "subject")):
+        sha, parents, subject, moved, move = (line.split("\0") + [""] * len(_FIELDS))[: len(_FIELDS)]
+        second = moved.partition("{")[2].rstrip("}")
+        if not at_ms or (second.isdigit() and int(second) <= at_ms // limits.MS_PER_S):
+            return Made(sha=sha, parents=tuple(parents.split()), subject=subject, move=move)
+    shown = repository.git(root, "show", "--no-patch", f"--format={_LINE}", "HEAD", "--")
+    if not shown or at_ms:
         return None
-    full, parents, subject = fields
-    if " " in parents.strip():
-        return None
-    names = repository.git(root, "show", "--format=", "--name-only", "-z", "--no-renames", full, "--") or ""
-    return full, subject, [name for name in names.split("\0") if name]
+    sha, parents, subject = shown.strip("\n").split("\0")
+    return Made(sha=sha, parents=tuple(parents.split()), subject=subject)
 
 
-def _commit_wanted(parts: Parts, place: Place, event: HookEvent, sha: str, subject: str, files: list[str]) -> Wanted:
-    subject = " ".join(parts.redact(text.normal(_clean(subject))).split())[: limits.COMMIT_SUBJECT_MAX_CHARS]
+_LINE: Final = "%H%x00%P%x00%s"
+_FIELDS: Final = ("sha", "parents", "subject", "moved", "move")
+
+
+def _files_of(root: str, sha: str) -> list[str]:
+    names = repository.git(root, "show", "--format=", "--name-only", "-z", "--no-renames", sha, "--") or ""
+    return [name for name in names.split("\0") if name]
+
+
+def _commit_wanted(parts: Parts, place: Place, event: HookEvent, made: Made) -> Wanted:
+    files = _files_of(place.checkout.root, made.sha)
+    subject = " ".join(parts.redact(text.normal(_clean(made.subject))).split())[: limits.COMMIT_SUBJECT_MAX_CHARS]
     listed = [parts.redact(" ".join(_clean(f).split())) for f in files[: limits.COMMIT_FILES_MAX]]
     more = len(files) - len(listed)
     names = ", ".join(listed) + (f", +{more}" if more > 0 else "")
     branch = place.checkout.branch or "a detached head"
     session = f" in session {event.session}" if event.session else ""
-    content = f"Commit {sha[: limits.SHA_SHOWN_CHARS]} on {branch}{session}: {subject}\nFiles: {names or 'none'}"
+    content = f"Commit {made.sha[: limits.SHA_SHOWN_CHARS]} on {branch}{session}: {subject}\nFiles: {names or 'none'}"
     return Wanted(
         uid=parts.new_uid(),
         content=content,
@@ -146,7 +158,7 @@ def _commit_wanted(parts: Parts, place: Place, event: HookEvent, sha: str, subje
         kind=Kind.FINDING,
         priority=Priority.LOW,
         provenance=Provenance.AUTO,
-        source=ev.Source(SourceType.COMMIT, sha),
+        source=ev.Source(SourceType.COMMIT, made.sha),
         scope=place.scope,
         anchors=_commit_anchors(parts, place, files[: limits.COMMIT_FILES_MAX]),
     )

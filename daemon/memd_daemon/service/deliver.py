@@ -50,7 +50,7 @@ class Deliverer:
     def __init__(self, parts: Parts, harnesses: Mapping[str, Harness], hold: bool = True) -> None:
         self._parts = parts
         self._harnesses = harnesses
-        self._names = {name: h.CLIENT_NAMES for name, h in harnesses.items()}
+        self._names = {name: h.CLIENT_NAMES for name, h in harnesses.items() if h.CAP_UNITS}
         self._hold = hold
         self._lock = threading.Lock()
         self._embedding = ThreadPoolExecutor(1, thread_name_prefix="memd-query")
