@@ -1,0 +1,15 @@
+"""`memd`, the command. One module for each family of commands; app.py lists them, and each is imported when it is called."""
+
+import sys
+
+from memd_client import __version__
+
+
+def main() -> None:
+    """The console script. `memd --version` is answered before anything is imported."""
+    if sys.argv[1:] == ["--version"]:
+        sys.stdout.write(f"memd {__version__}\n")
+        return
+    from memd_client.cli.app import run
+
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,106 @@
+"""The list of commands, and what becomes of an error: a line that says why and what to do, and an exit code. Never a traceback.
+
+Exit codes: 0 done, 1 refused (or something is wrong: `doctor`, `verify`), 2 usage, 3 no daemon answers.
+With `--json` an error is also one JSON document on stdout: ``{"error": {"code": …, "message": …}}``; the line for a person goes to
+stderr either way.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from memd_client import __version__, wire
+from memd_client.cli import screen
+from memd_client.cli.shape import LazyGroup
+from memd_client.memd import MemdError
+from memd_client.signing import SigningError
+
+INTERRUPTED = 130  # what shells give a command that Ctrl-C ended
+
+_CLI = "memd_client.cli"
+COMMANDS = {
+    "demo": (f"{_CLI}.demo.command:demo", "Play a whole session in a scratch home, with the real hooks and daemon."),
+    "install": (f"{_CLI}.setup:install", "Put the hooks into your client's settings, and fire each once."),
+    "uninstall": (f"{_CLI}.setup:uninstall", "Take them out again, to the byte."),
+    "status": (f"{_CLI}.status:status", "How everything is, with a fix for what is wrong."),
+    "doctor": (f"{_CLI}.doctor:doctor", "Look for faults; exit 1 if there is one."),
+    "remember": (f"{_CLI}.notes:remember", "Record a note: one claim, with who stands behind it."),
+    "recall": (f"{_CLI}.notes:recall", "The notes that bear on a question."),
+    "list": (f"{_CLI}.notes:list_", "The notes that hold here, newest first."),
+    "show": (f"{_CLI}.notes:show", "One note with everything that is known of it."),
+    "log": (f"{_CLI}.notes:log", "The events of a note."),
+    "promote": (f"{_CLI}.acts:promote", "Raise a note one rung: auto, agent, human. `human` is signed."),
+    "revoke": (f"{_CLI}.acts:revoke", "A note was wrong; it comes back struck through, with the reason."),
+    "reinstate": (f"{_CLI}.acts:reinstate", "A revoked note was right after all."),
+    "supersede": (f"{_CLI}.acts:supersede", "A newer note takes the place of an older one."),
+    "confirm": (f"{_CLI}.acts:confirm", "A note was checked and still holds: its date and file hashes are taken anew."),
+    "done": (f"{_CLI}.acts:done", "A task is done."),
+    "reopen": (f"{_CLI}.acts:reopen", "It is not."),
+    "turns": (f"{_CLI}.told:turns", "What you said, numbered; evidence points at it."),
+    "deliveries": (f"{_CLI}.told:deliveries", "What your agents were told, when and why."),
+    "human": (f"{_CLI}.human:human", "Your key: what makes `human` mean a person."),
+    "start": (f"{_CLI}.running:start", "Start the daemon."),
+    "stop": (f"{_CLI}.running:stop", "Stop it until the next session start, `memd start` or a write."),
+    "restart": (f"{_CLI}.running:restart", "Replace the daemon that runs."),
+    "logs": (f"{_CLI}.running:logs", "What the daemon wrote down (-f follows)."),
+    "daemon": (f"{_CLI}.running:daemon", "Run the daemon in the foreground."),
+    "verify": (f"{_CLI}.upkeep:verify", "Check every event against its digest, chain and signature."),
+    "reindex": (f"{_CLI}.upkeep:reindex", "Make folds and indexes anew from the log."),
+    "hook-command": (f"{_CLI}.setup:hook_command", "The command line that a client's settings hold for an event."),
+    "bench": (f"{_CLI}.app:bench", "Measure memd on this machine."),
+}
+BENCHES = {"hooks": (f"{_CLI}.bench:hooks", "What a hook costs beside a bare interpreter.")}
+
+root = LazyGroup(
+    "memd",
+    lazy=COMMANDS,
+    help="A memory for coding agents that can be trusted: claims with provenance, told at the moment that matters.",
+)
+click.version_option(__version__, prog_name="memd", message="%(prog)s %(version)s")(root)
+
+bench = LazyGroup("bench", lazy=BENCHES, help="Measure memd on this machine.")
+
+
+def run(argv: Sequence[str]) -> int:
+    """Runs one command; its exit code."""
+    words = list(argv)
+    as_json = "--json" in words[: words.index("--") if "--" in words else None]
+    try:
+        outcome = root.main(words, prog_name="memd", standalone_mode=False)
+        sys.stdout.flush()
+        return outcome if isinstance(outcome, int) else wire.EXIT_DONE
+    except click.UsageError as wrong:
+        return _failed(as_json, "usage", _usage(wrong), wire.EXIT_USAGE)
+    except MemdError as error:
+        return _failed(as_json, error.code, error.message, error.exit_code)
+    except SigningError as error:
+        return _failed(as_json, error.code, str(error), wire.EXIT_REFUSED)
+    except (click.Abort, KeyboardInterrupt):
+        screen.warn("memd: interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at its end
+        return wire.EXIT_REFUSED
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        return _failed(as_json, "system", f"{error.strerror or error}{where}", wire.EXIT_REFUSED)
+    except Exception as fault:  # noqa: BLE001 - whatever is wrong in memd itself, a person gets a line and no traceback
+        what = f"memd itself failed ({type(fault).__name__}: {fault}); `memd doctor` looks for a cause."
+        return _failed(as_json, "fault", what, wire.EXIT_REFUSED)
+
+
+def _usage(wrong: click.UsageError) -> str:
+    message = wrong.format_message()
+    if isinstance(wrong, click.NoSuchOption) and wrong.ctx is not None and wrong.ctx.command.name == "remember":
+        message += " Put `--` before a content that begins with a dash."
+    path = wrong.ctx.command_path if wrong.ctx is not None else "memd"
+    return f"{message} (`{path} --help`)"
+
+
+def _failed(as_json: bool, code: str, message: str, exit_code: int) -> int:
+    if as_json:
+        screen.emit({"error": {"code": code, "message": message}})
+    screen.warn(f"memd: {message}")
+    return exit_code

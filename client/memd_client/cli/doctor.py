@@ -1,0 +1,164 @@
+"""`memd doctor`: every fault with its fix; exit 1 if there is one. It starts no daemon and changes nothing.
+
+CHECKS is the list of what is looked at, in the order in which one thing needs the other. Where a daemon runs and hooks are
+installed each hook is fired once, marked as a probe: installed is not working.
+"""
+
+import os
+import shlex
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memd_client import __version__, spawn, wire
+from memd_client.cli import screen
+from memd_client.cli.shape import command
+from memd_client.cli.status import gathered, hook_faults
+from memd_client.memd import Memd, MemdError, home_of
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """One thing that is wrong: a stable word, what is wrong, what to do."""
+
+    code: str
+    what: str
+    fix: str
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What the checks judge: memd's home, and the status as `memd status` has it."""
+
+    home: Path
+    status: dict[str, Any]
+
+    @property
+    def is_running(self) -> bool:
+        return bool(self.status["daemon"]["state"] == "running")
+
+
+@command(short_help="Look for faults.")
+def doctor(as_json: bool) -> int:
+    """Look for what is wrong, each fault with its fix. Exit 1 if there is one."""
+    with screen.working("looking"):
+        seen = Seen(home_of(), gathered())
+        faults = [fault for check in CHECKS for fault in check(seen)]
+    if as_json:
+        screen.emit(faults)
+    else:
+        for fault in faults:
+            screen.say((fault.what, "bold"), ". ", (f"Fix: {fault.fix}.", ""))
+        if not seen.is_running:
+            screen.say(("The daemon is not running, so the hooks were not fired; `memd start` starts it.", "dim"))
+        screen.say(("nothing is wrong", "green") if not faults else (f"{len(faults)} to mend", "bold red"))
+    return wire.EXIT_REFUSED if faults else wire.EXIT_DONE
+
+
+def _home(seen: Seen) -> Iterator[Fault]:
+    """Nobody else reads what memd keeps, and memd can write it."""
+    home = seen.home
+    if not home.exists():
+        return
+    status = home.stat()
+    if not home.is_dir():
+        yield Fault("home-not-a-folder", f"{home} is not a folder", "move it away, or set MEMD_HOME")
+    elif status.st_uid != os.geteuid():
+        yield Fault("home-not-yours", f"{home} belongs to another user", "run memd as that user, or set MEMD_HOME")
+    elif not os.access(home, os.W_OK | os.X_OK):
+        yield Fault("home-unwritable", f"{home} cannot be written", f"run `chmod 700 {shlex.quote(str(home))}`")
+    elif status.st_mode & OTHERS:
+        what = f"{home} can be entered by other users"
+        yield Fault("home-open", what, f"run `chmod 700 {shlex.quote(str(home))}`")
+
+
+def _keys(seen: Seen) -> Iterator[Fault]:
+    """Private keys are for their owner's eyes alone, encrypted or not."""
+    folder = seen.home / "keys"
+    if not folder.is_dir():
+        return
+    for path in (folder, *sorted(folder.iterdir())):
+        if path.stat().st_mode & OTHERS:
+            what = f"{path} can be read by other users"
+            yield Fault("key-open", what, f"run `chmod go-rwx {shlex.quote(str(path))}`")
+
+
+def _launcher(seen: Seen) -> Iterator[Fault]:
+    """The program that hooks start the daemon with names an interpreter that is there."""
+    try:
+        text = Path(os.fsdecode(spawn.launcher_path(os.fsencode(seen.home)))).read_text(errors="surrogateescape")
+    except OSError:  # none yet: the first command writes it
+        return
+    words = shlex.split(text.rpartition("exec ")[2])
+    if words and not os.access(words[0], os.X_OK):
+        what = f"the Python that starts the daemon is gone: {words[0]}"
+        yield Fault("interpreter-gone", what, "run `memd start` with the memd that is installed now")
+
+
+def _breaker(seen: Seen) -> Iterator[Fault]:
+    """After a missed deadline hooks wait a short while only."""
+    try:
+        until = int((seen.home / "run" / "unreachable-until").read_bytes())
+    except (OSError, ValueError):
+        return
+    left = (until - time.monotonic_ns()) / 1e9
+    if 0 < left <= wire.BREAKER_S:
+        what = f"a hook missed its deadline: for {left:.0f} s more hooks wait {wire.BREAKER_DEADLINE_MS} ms only"
+        yield Fault("breaker-open", what, "look into `memd logs`; if it comes again, `memd restart`")
+
+
+def _hooks(seen: Seen) -> Iterator[Fault]:
+    yield from (Fault(fault.code, fault.what, fault.fix) for fault in hook_faults(seen.home))
+
+
+def _daemon(seen: Seen) -> Iterator[Fault]:
+    daemon, index = seen.status["daemon"], seen.status["index"]
+    if daemon["state"] == "not answering":
+        yield Fault("daemon-silent", "a daemon is there and does not answer", "run `memd restart`")
+    elif seen.is_running and daemon["version"] != __version__:
+        what = f"the daemon is memd {daemon['version']}, this is {__version__}"
+        yield Fault("daemon-version", what, "run `memd restart`")
+    if index.get("ready") and not index.get("model"):
+        yield Fault("model-missing", "the embedding model is not in, so words alone answer", "install memd again")
+
+
+def _spool(seen: Seen) -> Iterator[Fault]:
+    dropped = seen.status["spool"].get("dropped")
+    if dropped:
+        what = f"{dropped} spooled calls could not be read in and were dropped"
+        yield Fault("spool-dropped", what, "check the disk; `memd verify` checks the store")
+
+
+def _fired(seen: Seen) -> Iterator[Fault]:
+    """Each installed hook, through the very line that stands in the settings."""
+    harnesses = sorted({place["harness"] for place in seen.status["installed"]})
+    if not seen.is_running or not harnesses:
+        return
+    from memd_client.cli.setup import fire_all
+
+    with Memd(seen.home, starts=False) as memd:
+        try:
+            fired = fire_all(memd, harnesses, Path.cwd())
+        except (MemdError, OSError) as error:
+            yield Fault("hooks-not-fired", f"the hooks could not be fired: {error}", "run `memd restart`")
+            return
+    for harness, one in fired:
+        if not one.ok:
+            what = f"the hook {harness} {one.event} does not work: {one.detail}"
+            yield Fault("hook-dead", what, "run `memd install`; if it stays, `memd logs`")
+
+
+CHECKS: tuple[Callable[[Seen], Iterator[Fault]], ...] = (
+    _home,
+    _keys,
+    _launcher,
+    _daemon,
+    _breaker,
+    _hooks,
+    _spool,
+    _fired,
+)

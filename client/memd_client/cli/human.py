@@ -1,0 +1,134 @@
+"""A person's key: `human init` makes and enrols one, `human show` says which there are.
+
+The first key of a store needs nobody's signature, so `init` refuses where it looks as if an agent's client runs it: a hindrance,
+not a proof (SECURITY.md). The recovery code is written to the controlling terminal once and nowhere else.
+"""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from memd_client import signing, terminal
+from memd_client.cli import screen
+from memd_client.cli.shape import LazyGroup, command
+from memd_client.cli.sign import harness_above, has_terminal, keys
+from memd_client.memd import Memd, Refused
+
+human = LazyGroup(
+    "human",
+    lazy={
+        "init": (f"{__name__}:init", "Make a key, and enrol it."),
+        "show": (f"{__name__}:show", "Which keys are enrolled, and which lie here."),
+    },
+    help="Your key: what makes `human` mean a person.",
+)
+
+ABOUT = (
+    "This makes the key that your endorsements are signed with. Choose words that only you know;",
+    "memd keeps them nowhere, and asks for them at each signature.",
+)
+RECOVERY = """\
+Your recovery code, shown this once. Write it down on paper and keep it away from this machine:
+
+    {code}
+
+With it you can reject a key that is not yours, and enrol another should you lose this one.
+"""
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A key that was made and enrolled."""
+
+    fingerprint: str
+    key_file: str
+
+
+@command(short_help="Make a key, and enrol it.")
+def init(as_json: bool) -> None:
+    """Make your key and enrol it. Asks for a passphrase at your terminal, twice, and shows a recovery code once."""
+    with Memd() as memd:
+        made = make_key(memd)
+    if as_json:
+        screen.emit(made)
+        return
+    screen.say(("enrolled ", "green"), made.fingerprint)
+    screen.say(
+        "Now: ",
+        ("memd remember TEXT --kind directive --endorse", "bold"),
+        ", or ",
+        ("memd promote REF --to human", "bold"),
+    )
+
+
+def make_key(memd: Memd) -> Made:
+    """Makes a key, keeps it encrypted in the home, enrols it, and shows its recovery code on the terminal.
+
+    Raises Refused (under a harness, without a terminal, or where a key is enrolled), SigningError; then nothing is left of it.
+    """
+    _may_make(memd)
+    passphrase = _new_passphrase()
+    try:
+        key = signing.create_key(passphrase)
+    finally:
+        signing.wipe(passphrase)
+    code = signing.new_recovery_code()
+    path = Path(signing.key_path(memd.home, key.key_id))
+    signing.write_key(str(path), key)
+    try:
+        memd.enrol(key.public, signing.recovery_key(code).public, _terminal_name())
+    except BaseException:
+        path.unlink()  # a key that nobody enrolled is good for nothing
+        raise
+    with Path("/dev/tty").open("w") as screen_of_person:
+        screen_of_person.write(f"\n{RECOVERY.format(code=code)}\n")
+    return Made(signing.fingerprint(key.public), str(path))
+
+
+def _may_make(memd: Memd) -> None:
+    reason = harness_above()
+    if reason is not None:
+        what = f"This looks like an agent's shell ({reason}), and a key is a person's"
+        raise Refused("under-harness", f"{what}: run `memd human init` in a terminal of your own.")
+    if not has_terminal():
+        raise Refused("no-terminal", "A key is made at a terminal of your own, and there is none here.")
+    enrolled = memd.enrol().enrolled
+    if enrolled:
+        raise Refused("key-known", f"A key is enrolled already ({enrolled[0]}); `memd human show`.")
+
+
+def _new_passphrase() -> bytearray:
+    """Asked twice. Raises PassphrasesDiffer, and what asking raises."""
+    first = terminal.ask_passphrase(ABOUT, prompt="New passphrase: ")
+    again = terminal.ask_passphrase((), prompt="The same passphrase again: ")
+    is_same = first == again
+    signing.wipe(again)
+    if not is_same:
+        signing.wipe(first)
+        raise terminal.PassphrasesDiffer
+    return first
+
+
+def _terminal_name() -> str:
+    names = (os.ttyname(stream) for stream in range(3) if os.isatty(stream))
+    return next(names, "/dev/tty")
+
+
+@command(short_help="Which keys are enrolled, and which lie here.")
+def show(as_json: bool) -> None:
+    """The enrolled keys by their fingerprints, and the key files of this home."""
+    with Memd() as memd:
+        enrolled = memd.enrol().enrolled
+        files = {str(path): signing.fingerprint(signing.load_key(str(path)).public) for path in keys(memd.home)}
+    if as_json:
+        here = [{"fingerprint": f, "path": path, "enrolled": f in enrolled} for path, f in files.items()]
+        screen.emit({"enrolled": enrolled, "keys": here})
+        return
+    for fingerprint in enrolled:
+        where = next((path for path, f in files.items() if f == fingerprint), "its file is not here")
+        screen.say(("enrolled ", "green"), fingerprint, (f"  {where}", "dim"))
+    for path, fingerprint in files.items():
+        if fingerprint not in enrolled:
+            screen.say(("not enrolled ", "yellow"), fingerprint, (f"  {path}", "dim"))
+    if not enrolled:
+        screen.warn("no key is enrolled: `memd human init` makes one")

@@ -1,0 +1,297 @@
+"""Writing a note, and reading notes: remember, recall, list, show, log."""
+
+import sys
+
+import click
+
+from memd_client import api
+from memd_client.cli import screen
+from memd_client.cli.screen import Part
+from memd_client.cli.shape import command, page
+from memd_client.memd import Memd, Refused
+
+KINDS = "directive, task, gotcha, finding, decision"
+CLASS_STYLES = {"human": "green", "agent": "yellow", "auto": "dim"}
+PRIORITY_STYLES = {"high": "bold red", "low": "dim"}
+
+
+# --- writing
+
+
+@command(short_help="Record a note.")
+@click.argument("text")
+@click.option("--kind", default="finding", show_default=True, metavar="KIND", help=f"One of {KINDS}.")
+@click.option("--priority", default="medium", show_default=True, metavar="P", help="low, medium or high.")
+@click.option("--anchor", "anchors", multiple=True, metavar="PATH", help="A file that the note is about.")
+@click.option(
+    "--proxy", "proxies", multiple=True, metavar="PATH", help="A file that stands for a process (a lockfile)."
+)
+@click.option("--process", is_flag=True, help="It is about a process or an environment: it ages by time.")
+@click.option("--tag", "tags", multiple=True, metavar="T", help="A word to find it by.")
+@click.option("--scope", default="repo", show_default=True, metavar="S", help="repo, global or session.")
+@click.option("--under", default="", metavar="PATH", help="It holds under this folder of the repository only.")
+@click.option(
+    "--provenance", default="agent", show_default=True, metavar="P", help="agent or auto; `human` is --endorse."
+)
+@click.option("--source", default="", metavar="TYPE:REF", help="Who or what said it; memd says it where it can.")
+@click.option("--evidence", multiple=True, metavar="TURN:EXCERPT", help="Your own words behind it, from `memd turns`.")
+@click.option("--derived-from", multiple=True, metavar="REF", help="A note that it is built on.")
+@click.option("--contradicts", default="", metavar="REF", help="The note that it shows to be wrong: revoked with it.")
+@click.option("--supersedes", default="", metavar="REF", help="The older note whose place it takes.")
+@click.option("--same-as", default="", metavar="REF", help="The note that it says again.")
+@click.option("--reason", default="", metavar="R", help="Why the other note is wrong or out of date.")
+@click.option("--despite", default="", metavar="REF", help="Record it although this revoked note said the same.")
+@click.option("--endorse", is_flag=True, help="Endorse it in the same act, with your passphrase.")
+def remember(
+    text: str,
+    kind: str,
+    priority: str,
+    anchors: tuple[str, ...],
+    proxies: tuple[str, ...],
+    process: bool,
+    tags: tuple[str, ...],
+    scope: str,
+    under: str,
+    provenance: str,
+    source: str,
+    evidence: tuple[str, ...],
+    derived_from: tuple[str, ...],
+    contradicts: str,
+    supersedes: str,
+    same_as: str,
+    reason: str,
+    despite: str,
+    endorse: bool,
+    as_json: bool,
+) -> None:
+    """Record TEXT as a note; `-` reads it from stdin. Prints the note's id.
+
+    Put `--` before a TEXT that begins with a dash.
+    """
+    if sum(map(bool, (contradicts, supersedes, same_as))) > 1:
+        raise click.UsageError("a note has one of --contradicts, --supersedes and --same-as")
+    with Memd() as memd:
+        if endorse:
+            from memd_client.cli.sign import require_signer
+
+            require_signer(memd.home)
+        told = memd.remember(
+            _stdin() if text == "-" else text,
+            kind=kind,
+            priority=priority,
+            provenance=provenance,
+            source=source,
+            scope=scope,
+            under=under,
+            anchors=anchors,
+            proxies=proxies,
+            process=process,
+            tags=tags,
+            evidence=[_evidence(given) for given in evidence],
+            derived_from=derived_from,
+            contradicts=contradicts,
+            supersedes=supersedes,
+            same_as=same_as,
+            reason=reason,
+            despite=despite,
+            endorse=endorse,
+        )
+        if told.plan is not None:
+            from memd_client.cli.sign import Asked, seal
+
+            sealed = seal(memd, told.plan, Asked(act="record and endorse", id=0, uid=told.uid))
+            told = api.Remembered(
+                id=sealed.id,
+                uid=sealed.uid,
+                near=told.near,
+                conflicts=told.conflicts,
+                tombstones=told.tombstones,
+                told=[*told.told, *sealed.told],
+            )
+    _tell_remembered(told, as_json)
+
+
+def _stdin() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise Refused("not-unicode", "The content is not valid UTF-8; send it again as UTF-8 text.") from error
+
+
+def _evidence(given: str) -> tuple[int, str]:
+    turn, colon, excerpt = given.partition(":")
+    if not colon or not turn.strip().isdecimal():
+        raise click.UsageError(f"--evidence is TURN:EXCERPT, TURN a number that `memd turns` shows, not {given[:40]!r}")
+    return int(turn), excerpt.strip()
+
+
+def _tell_remembered(told: api.Remembered, as_json: bool) -> None:
+    if as_json:
+        screen.emit(
+            {
+                "id": told.id,
+                "uid": told.uid,
+                "near": told.near,
+                "conflicts": told.conflicts,
+                "tombstones": told.tombstones,
+                "told": told.told,
+            }
+        )
+        return
+    screen.say((f"[{told.id}]", "bold"), " recorded")
+    if told.near:
+        screen.say(("  close to ", "dim"), _ids(told.near))
+    if told.conflicts:
+        screen.say(("  may conflict with ", "yellow"), _ids(told.conflicts))
+    for line in told.tombstones:
+        screen.say("  ", (line, "strike"))
+    for line in told.told:
+        screen.say("  ", line)
+
+
+def _ids(ids: list[int]) -> str:
+    return " ".join(f"[{id_}]" for id_ in ids)
+
+
+# --- reading
+
+
+@command(short_help="The notes that bear on a question.")
+@click.argument("query")
+@click.option("-k", default=10, show_default=True, type=click.IntRange(1, 100), help="How many.")
+@click.option("--kind", default="", metavar="KIND", help=f"Only this kind: {KINDS}.")
+@click.option("--explain", is_flag=True, help="What each score is made of.")
+@click.option("--all-scopes", is_flag=True, help="Every repository's notes, not only those that hold here.")
+@click.option("--superseded", is_flag=True, help="Those too whose place a newer note has taken.")
+def recall(query: str, k: int, kind: str, explain: bool, all_scopes: bool, superseded: bool, as_json: bool) -> None:
+    """The notes nearest to QUERY in meaning and words. The query is not stored.
+
+    Into a pipe it prints byte for byte what an agent gets.
+    """
+    with Memd() as memd:
+        reply = memd.recall(query, k=k, kind=kind, explain=explain, all_scopes=all_scopes, superseded=superseded)
+    if as_json:
+        screen.emit(reply)
+    elif screen.is_terminal():
+        _lay_out(reply, explain)
+    else:
+        sys.stdout.buffer.write(reply.text.encode())
+        if explain:
+            for found in reply.found:
+                screen.say(f"[{found.note.id}] {_explained(found)}")
+
+
+def _lay_out(reply: api.RecallReply, explain: bool) -> None:
+    """Recalled notes for a person: who stands behind it first, then the content, then what is known of its ground."""
+    for found in reply.found:
+        note = found.note
+        screen.say(*_head(note), ("  " + note.created_at[:10], "dim"))
+        if note.tombstone is not None:
+            screen.say("  ", (note.tombstone, "strike dim"))
+        else:
+            screen.say("  ", note.content.replace("\n", "\n  "))
+        for stale in note.stale:
+            screen.say("  ", (f"changed since: {stale.path} [{stale.signal}]: verify", "yellow"))
+        if explain:
+            screen.say("  ", (_explained(found), "dim"))
+    if not reply.found:
+        screen.say(("nothing here bears on that", "dim"))
+    if reply.vectors not in ("", "full"):
+        screen.say((f"(vectors: {reply.vectors})", "dim"))
+
+
+def _head(note: api.NoteOut) -> list[Part]:
+    return [
+        (f"[{note.id}] ", "bold"),
+        (note.kind, ""),
+        ("  " + note.priority, PRIORITY_STYLES.get(note.priority, "")),
+        ("  " + note.frame_class, CLASS_STYLES.get(note.frame_class.partition(" ")[0], "")),
+        ("  stale", "yellow") if note.stale else "",
+        ("  revoked", "red") if note.tombstone is not None else "",
+    ]
+
+
+def _explained(found: api.Found) -> str:
+    factors = "  ".join(f"{name} {value:.3f}" for name, value in found.factors.items())
+    return f"score {found.score:.3f}  {factors}".rstrip()
+
+
+@command("list", short_help="The notes that hold here, newest first.")
+@click.option("--kind", default="", metavar="KIND", help=f"Only this kind: {KINDS}.")
+@click.option("--provenance", default="", metavar="P", help="Only this class: human, agent or auto.")
+@click.option("--all-scopes", is_flag=True, help="Every repository's notes, not only those that hold here.")
+@click.option("--revoked", is_flag=True, help="Those that were found wrong.")
+@click.option("--superseded", is_flag=True, help="Those too whose place a newer note has taken.")
+@page
+def list_(
+    kind: str,
+    provenance: str,
+    all_scopes: bool,
+    revoked: bool,
+    superseded: bool,
+    limit: int,
+    all_: bool,
+    as_json: bool,
+) -> None:
+    """The notes that hold here, newest first."""
+    with Memd() as memd:
+        reply = memd.notes(
+            kind=kind,
+            provenance=provenance,
+            all_scopes=all_scopes,
+            revoked=revoked,
+            superseded=superseded,
+            limit=0 if all_ else limit,
+        )
+    if as_json:
+        screen.emit(reply.notes)
+        return
+    screen.table(("id", "kind", "priority", "class", "since", "summary"), [_row(note) for note in reply.notes])
+    tell_rest(reply.more, none="no notes here yet: `memd remember TEXT`" if not reply.notes else "")
+
+
+def _row(note: api.NoteOut) -> list[Part]:
+    summary: Part = (note.summary, "strike dim") if note.tombstone is not None else note.summary
+    if note.stale and note.tombstone is None:
+        summary = (f"{note.summary} (changed since: verify)", "yellow")
+    return [
+        (f"[{note.id}]", "bold"),
+        note.kind,
+        (note.priority, PRIORITY_STYLES.get(note.priority, "")),
+        (note.provenance, CLASS_STYLES.get(note.provenance, "")),
+        (note.created_at[:10], "dim"),
+        summary,
+    ]
+
+
+def tell_rest(more: int, none: str = "") -> None:
+    """What a page does not show, on stderr, so that it never stands among the rows."""
+    if more:
+        screen.warn(f"{more} more (--limit, --all)")
+    elif none:
+        screen.warn(none)
+
+
+@command(short_help="One note with everything that is known of it.")
+@click.argument("ref")
+def show(ref: str, as_json: bool) -> None:
+    """One note with everything that is known of it. REF is an id (47 or [47]) or a uid."""
+    with Memd() as memd:
+        reply = memd.show(ref)
+    if as_json:
+        screen.emit(reply.note)
+    else:
+        screen.say(reply.text)
+
+
+@command(short_help="The events of a note.")
+@click.argument("ref")
+def log(ref: str, as_json: bool) -> None:
+    """Everything that happened to the note REF: when, through which door, and what it did."""
+    with Memd() as memd:
+        reply = memd.log(ref)
+    if as_json:
+        screen.emit(reply.events)
+        return
+    for event in reply.events:
+        screen.say(event.line)

@@ -1,0 +1,63 @@
+"""What every command has in common: `--json`, `-h`, and being imported only when it is called."""
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+HELP = {"help_option_names": ["-h", "--help"]}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are named with their place (``module:attribute``) and a line for `--help`.
+
+    A command whose module is not there does not exist.
+    """
+
+    def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **attrs: Any) -> None:
+        super().__init__(*args, context_settings=HELP, **attrs)
+        self._lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of the table, which is that of a person's first hour."""
+        return [name for name, (place, _) in self._lazy.items() if _exists(place)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        place, _ = self._lazy.get(cmd_name, ("", ""))
+        if not place or not _exists(place):
+            return None
+        module, _, attribute = place.partition(":")
+        found = getattr(importlib.import_module(module), attribute)
+        return found if isinstance(found, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, self._lazy[name][1]) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def _exists(place: str) -> bool:
+    return importlib.util.find_spec(place.partition(":")[0]) is not None
+
+
+def command(name: str | None = None, **attrs: Any) -> Callable[[Callable[..., int | None]], click.Command]:
+    """A command with `--json`. The function gets ``as_json`` and gives its exit code, None for 0."""
+
+    def made(function: Callable[..., int | None]) -> click.Command:
+        asked = click.option("--json", "as_json", is_flag=True, help="Print one JSON document (docs/json.md).")(
+            function
+        )
+        shaped: click.Command = click.command(name, context_settings=HELP, **attrs)(asked)
+        return shaped
+
+    return made
+
+
+def page(function: F) -> F:
+    """`--limit` and `--all` of what lists."""
+    with_all = click.option("--all", "all_", is_flag=True, help="All of them, not a page.")(function)
+    return click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many.")(with_all)

@@ -1,0 +1,219 @@
+"""`memd status`: how everything is. It never starts a daemon, and "down" never looks like "no results".
+
+The daemon's own share comes from its `status` verb; what stands in files (what is installed, the spool, whether the daemon was
+stopped on purpose) is looked at here, so that a dead daemon is a line of the answer. Exit 0 either way.
+"""
+
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memd_client import __version__
+from memd_client.api import StatusReply
+from memd_client.cli import screen
+from memd_client.cli.screen import Part
+from memd_client.cli.shape import command
+from memd_client.memd import Memd, Unreachable, is_stopped
+
+LABEL_COLUMNS = 10
+SHOWN_SESSION_CHARS = 8
+STARTS = "the next session start or `memd start` starts it"
+
+
+@command(short_help="How everything is.")
+def status(as_json: bool) -> None:
+    """How everything is: daemon, store, index, hooks, last delivery, spool, queue, sessions, and a fix for what is wrong."""
+    told = gathered()
+    if as_json:
+        screen.emit(told)
+        return
+    for label, parts in _lines(told):
+        screen.say((f"{label:<{LABEL_COLUMNS}}", "dim"), *parts)
+    for problem in told["problems"]:
+        screen.say((f"{'problem':<{LABEL_COLUMNS}}", "bold red"), problem["what"], (f"  fix: {problem['fix']}", "dim"))
+
+
+def gathered() -> dict[str, Any]:
+    """The parts of the status as `--json` prints them, from the daemon where it answers, and from files."""
+    with Memd(starts=False) as memd:
+        try:
+            reply = memd.status()
+            told: dict[str, Any] = msgspec.to_builtins(reply)
+            told["daemon"] = {"state": "running", **reply.daemon}
+        except Unreachable as nobody:
+            told = _without_daemon(memd.home, nobody)
+        told["installed"] = installed(memd.home)
+        told["problems"] += [{"what": fault.what, "fix": fault.fix} for fault in hook_faults(memd.home)]
+    running = told["daemon"].get("version")
+    if running not in (None, __version__):
+        what = f"the daemon is memd {running}, this is {__version__}"
+        told["problems"].append({"what": what, "fix": "`memd restart` starts the installed version"})
+    return told
+
+
+def _without_daemon(home: Path, nobody: Unreachable) -> dict[str, Any]:
+    """The same parts while nobody answers: what the files say."""
+    is_down = nobody.code in ("not-running", "gone")
+    state = ("stopped" if is_stopped(home) else "not running") if is_down else "not answering"
+    spooled = _spool(home)
+    blank = StatusReply(
+        daemon={"state": state, "pid": None, "version": None, "home": str(home)},
+        store={},
+        index={},
+        hooks={},
+        last_delivery=None,
+        spool=spooled,
+        queue={},
+        sessions=[],
+        people=[],
+        problems=[] if is_down else [{"what": nobody.message, "fix": "`memd restart`"}],
+    )
+    told: dict[str, Any] = msgspec.to_builtins(blank)
+    return told
+
+
+def _spool(home: Path) -> dict[str, Any]:
+    try:
+        sizes = [entry.stat().st_size for entry in os.scandir(home / "spool") if entry.name.endswith(".spool")]
+    except OSError:  # no such folder: nothing was ever spooled
+        sizes = []
+    return {"waiting": len(sizes), "bytes": sum(sizes), "dropped": 0}
+
+
+def installed(home: Path) -> list[dict[str, str]]:
+    """What `memd install` put where: harness, level, path."""
+    from memd_hooks import registry
+
+    try:
+        known = registry.load(home)
+    except (registry.RegistryDamaged, OSError):  # told as a fault beside it
+        return []
+    settings = [{"harness": r.harness, "level": r.level, "path": r.path} for r in known.settings]
+    return settings + [{"harness": "git", "level": "project", "path": r.path} for r in known.git]
+
+
+def hook_faults(home: Path) -> list[Any]:
+    """What is wrong with the hooks (memd_hooks.faults), each with its fix."""
+    from memd_hooks import faults, launcher, registry
+
+    try:
+        cwd = Path.cwd()
+    except OSError:  # the directory is gone; the user's own settings can be looked at from anywhere
+        cwd = Path("/")
+    try:
+        return list(faults.diagnose(faults.gather(home, cwd, os.environ)))
+    except (registry.RegistryDamaged, launcher.UnspeakableHome, OSError) as error:
+        return [faults.Fault("hooks-unknown", str(error), "run `memd install` again")]
+
+
+# --- for a person
+
+
+def _lines(told: dict[str, Any]) -> list[tuple[str, list[Part]]]:
+    lines = [("memd", _daemon(told["daemon"]))]
+    if told["store"]:
+        lines += [("store", _store(told["store"])), ("index", _index(told["index"]))]
+    lines += [("hooks", line) for line in _hooks(told)]
+    if told["last_delivery"]:
+        lines.append(("told last", _last(told["last_delivery"])))
+    lines.append(("spool", [_spooled(told["spool"])]))
+    queue = ", ".join(f"{count} {name}" for name, count in told["queue"].items() if count)
+    if queue:
+        lines.append(("queue", [(queue, "yellow")]))
+    lines += [("session", _session(session)) for session in told["sessions"]]
+    lines += [("key", _person(person)) for person in told["people"]]
+    return lines
+
+
+def _daemon(daemon: dict[str, Any]) -> list[Part]:
+    if daemon["state"] == "running":
+        since = _age(str(daemon.get("up_since", "")))
+        told = (
+            f": pid {daemon['pid']}, version {daemon['version']}, {_bytes(daemon.get('memory_bytes', 0))}, up {since}"
+        )
+        return [("running", "green"), told]
+    if daemon["state"] == "stopped":
+        return [("stopped on purpose", "yellow"), f": {STARTS}"]
+    if daemon["state"] == "not running":
+        return [("not running", "yellow"), f": {STARTS}"]
+    return [("not answering", "bold red"), ": `memd restart` replaces it"]
+
+
+def _store(store: dict[str, Any]) -> list[Part]:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in store.get("by_kind", {}).items())
+    classes = ", ".join(f"{count} {name}" for name, count in store.get("by_provenance", {}).items())
+    told = f"{store.get('notes', 0)} notes" + (f" ({kinds}; {classes})" if kinds else "")
+    fallen = [f"{store[name]} {name}" for name in ("revoked", "superseded", "stale") if store.get(name)]
+    counts = f"{store.get('events', 0)} events, {store.get('turns', 0)} turns, {_bytes(store.get('bytes_on_disk', 0))}"
+    return [", ".join([told, *fallen, counts])]
+
+
+def _index(index: dict[str, Any]) -> list[Part]:
+    if not index.get("ready"):
+        return [("the model is loading; words alone answer until it is in", "yellow")]
+    waiting = f", {index['waiting']} waiting" if index.get("waiting") else ""
+    return [f"{index.get('model') or 'no model'}, {index.get('vectors', 0)} vectors{waiting}"]
+
+
+def _hooks(told: dict[str, Any]) -> list[list[Part]]:
+    harnesses = sorted({place["harness"] for place in told["installed"]})
+    lines: list[list[Part]] = [[("installed for " + ", ".join(harnesses), "green")] if harnesses else ["not installed"]]
+    for name, seen in told["hooks"].items():
+        failures = seen.get("failures", 0)
+        lines.append(
+            [
+                f"{name}: last {_age(seen.get('last', ''))} ago, p50 {_ms(seen, 'p50_us')}, p99 {_ms(seen, 'p99_us')}",
+                (f", {failures} failed", "bold red") if failures else "",
+            ]
+        )
+    return lines
+
+
+def _ms(seen: dict[str, Any], name: str) -> str:
+    return f"{seen.get(name, 0) / 1_000:.1f} ms"
+
+
+def _last(last: dict[str, Any]) -> list[Part]:
+    notes = " ".join(f"[{note['id']}]" for note in last["notes"]) or "nothing"
+    session = last["session"][:SHOWN_SESSION_CHARS]
+    return [
+        f"{_age(last['at'])} ago at {last['trigger']}, session {session}: {notes} ({last['tokens']} tokens, {last['state']})"
+    ]
+
+
+def _spooled(spool: dict[str, Any]) -> Part:
+    if not spool.get("waiting"):
+        return "empty"
+    return (f"{spool['waiting']} waiting ({_bytes(spool['bytes'])}): taken in at the next start or prompt", "yellow")
+
+
+def _session(session: dict[str, Any]) -> list[Part]:
+    agent = f"/{session['agent'][:SHOWN_SESSION_CHARS]}" if session.get("agent") else ""
+    name = f"{session.get('harness', '')} {str(session['session'])[:SHOWN_SESSION_CHARS]}{agent}"
+    return [f"{name}: {session.get('turns', 0)} turns, last {_age(session.get('last', ''))} ago"]
+
+
+def _person(person: dict[str, Any]) -> list[Part]:
+    at = f"{str(person.get('at', ''))[:16].replace('T', ' ')} at {person.get('terminal') or 'an unknown terminal'}"
+    return [person["fingerprint"], (f"  enrolled {at}", "yellow" if person.get("recent") else "dim")]
+
+
+def _age(at: str) -> str:
+    """How long ago, in its largest unit; `never` for no time."""
+    if not at:
+        return "never"
+    seconds = max(0, int(time.time() - datetime.strptime(at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()))
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def _bytes(count: int) -> str:
+    if count < 1_000_000:
+        return f"{count / 1_000:.0f} kB"
+    return f"{count / 1_000_000:.1f} MB"

@@ -1,0 +1,38 @@
+"""Checking and rebuilding the store: verify, reindex."""
+
+import click
+
+from memd_client.cli import screen
+from memd_client.cli.shape import command
+from memd_client.memd import Memd
+from memd_client.wire import EXIT_DONE, EXIT_REFUSED
+
+
+@command(short_help="Check every event.")
+def verify(as_json: bool) -> int:
+    """Read every event and check it against its digest, its chain and its signature; exit 1 where something is wrong.
+
+    It finds accidents and naive edits. A deliberate rewrite by the same user is found only up to the last signed event.
+    """
+    with screen.working("reading everything"), Memd() as memd:
+        reply = memd.verify()
+    if as_json:
+        screen.emit(reply)
+    else:
+        for fault in reply.faults:
+            screen.say((fault.where, "bold"), f": {fault.what}. ", (fault.remedy, "dim"))
+        verdict = (f"{len(reply.faults)} faults", "bold red") if reply.faults else ("sound", "green")
+        screen.say(verdict, f": {reply.events} events in {reply.commits} commits, {reply.seconds:.1f} s")
+    return EXIT_REFUSED if reply.faults else EXIT_DONE
+
+
+@command(short_help="Make folds and indexes anew.")
+@click.option("--embed", is_flag=True, help="Compute every vector again too.")
+def reindex(embed: bool, as_json: bool) -> None:
+    """Make the notes' folds, the word index and the vector indexes anew from the log. Nothing is lost by it."""
+    with screen.working("rebuilding"), Memd() as memd:
+        reply = memd.reindex(embed=embed)
+    if as_json:
+        screen.emit(reply)
+    else:
+        screen.say(f"{reply.notes} notes, {reply.vectors} vectors made anew in {reply.seconds:.1f} s")
