@@ -1,0 +1,195 @@
+"""A person at a terminal: where a passphrase is asked for, and what hinders a harness from answering.
+
+The passphrase is typed at the controlling terminal, `/dev/tty`: never standard input, the environment or a flag, which whatever
+runs the command could supply. What will be signed is shown first, one line each, with everything that could move the cursor or
+turn the text around written out by number. What was typed before the question is thrown away.
+
+`under_harness` is a hindrance, not a proof: a process of the same user can clear its environment, or drive a terminal of its
+own. SECURITY.md says so.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from memd_client import signing
+from memd_client.signing import SigningError
+
+TRIES: Final = 3
+PAUSES_S: Final = (1.0, 3.0)  # before the second and the third try
+LINE_MAX_BYTES: Final = 4096  # what a terminal gives at most for one line
+ANCESTORS_MAX: Final = 64  # a chain of processes that is longer has a loop in it
+
+# Set by a harness for what it runs. Settings that people export in their profiles (keys, homes, models) are no markers.
+MARKERS: Final = (
+    *("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_PID"),
+    *("CODEX_SESSION_ID", "CODEX_THREAD_ID", "CODEX_TOOL_CALL_ID", "CODEX_CI", "CODEX_SANDBOX"),
+    *("CODEX_SANDBOX_NETWORK_DISABLED", "GEMINI_CLI", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR", "GEMINI_CWD"),
+    *("COPILOT_CLI", "COPILOT_AGENT_SESSION_ID", "COPILOT_PROJECT_DIR", "COPILOT_HOOK_DIR"),
+    *("OPENCODE", "OPENCODE_PID", "CURSOR_AGENT", "AI_AGENT", "AGENT"),
+)
+_HARNESS: Final = re.compile(r"(?:claude|codex|gemini|copilot|opencode|cursor)(?:[-_. ].*)?", re.IGNORECASE | re.DOTALL)
+_INTERPRETER: Final = re.compile(r"(?:node|nodejs|bun|deno|python[\d.]*)(?:\.exe)?", re.IGNORECASE)
+
+
+class TooManyTries(SigningError):
+    """Three wrong passphrases: nothing was signed. Start again when you have it, or use the recovery code."""
+
+
+class PassphrasesDiffer(SigningError):
+    """The two passphrases are not the same, and nothing was done. Start again."""
+
+
+class NoTerminal(SigningError):
+    """A passphrase is asked for at a terminal of your own, and there is none here. Run the same command in your terminal."""
+
+
+class InBackground(SigningError):
+    """A passphrase is asked for in the foreground. Bring the command there with `fg`, or start it again without `&`."""
+
+
+class Abandoned(SigningError):
+    """No passphrase was given, and nothing was signed. Start again when you have it."""
+
+
+def ask_passphrase(plan: Sequence[str], *, confirm: bool = False, prompt: str = "Passphrase: ") -> bytearray:
+    """Shows the plan and asks for the passphrase, unseen; gives the bytes as typed. `signing.wipe` them after use.
+
+    ``plan``: a line each, shown before the question, escaped. ``confirm``: asks twice, for a new passphrase.
+    Raises NoTerminal, InBackground, Abandoned (end of input, or nothing typed), PassphrasesDiffer.
+    """
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        raise NoTerminal from None
+    try:
+        if os.tcgetpgrp(terminal) != os.getpgrp():
+            raise InBackground
+        _show(terminal, "".join(f"{shown(line)}\n" for line in plan))
+        passphrase = _unseen(terminal, prompt)
+        if confirm:
+            _compare(passphrase, _unseen(terminal, "Once more: "))
+        return passphrase
+    finally:
+        os.close(terminal)
+
+
+def sign_asking(
+    key: signing.KeyFile, digests: Sequence[bytes], plan: Sequence[str], pause: Callable[[float], object]
+) -> list[bytes]:
+    """One plan, one passphrase, the signatures in the order of the digests. ``pause(seconds)`` waits before another try.
+
+    Raises TooManyTries after three wrong ones, and what `ask_passphrase` and `signing.sign` raise.
+    """
+    lines = plan
+    for number in range(TRIES):
+        if number:
+            pause(PAUSES_S[number - 1])
+            lines = ["That passphrase does not open the key."]
+        passphrase = ask_passphrase(lines)
+        try:
+            return signing.sign_all(key, passphrase, digests)
+        except signing.WrongPassphrase:
+            continue
+        finally:
+            signing.wipe(passphrase)
+    raise TooManyTries
+
+
+def shown(line: str) -> str:
+    """A line as a terminal may get it: control, format and bidirectional characters and line ends as their numbers."""
+    return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in line)
+
+
+def _compare(first: bytearray, second: bytearray) -> None:
+    same = first == second
+    signing.wipe(second)
+    if not same:
+        signing.wipe(first)
+        raise PassphrasesDiffer
+
+
+def _show(terminal: int, text: str) -> None:
+    rest = text.encode()
+    while rest:
+        rest = rest[os.write(terminal, rest) :]
+
+
+def _unseen(terminal: int, prompt: str) -> bytearray:
+    import termios
+
+    before = termios.tcgetattr(terminal)
+    quiet = [*before]
+    quiet[3] = (quiet[3] | termios.ICANON | termios.ISIG) & ~termios.ECHO
+    typed = bytearray(LINE_MAX_BYTES)
+    try:
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, quiet)
+        _show(terminal, prompt)
+        line = typed[: os.readv(terminal, [typed])]
+    finally:
+        signing.wipe(typed)
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
+        _show(terminal, "\n")
+    while line.endswith((b"\n", b"\r")):
+        del line[-1]
+    if not line:
+        raise Abandoned
+    return line
+
+
+def under_harness(environ: Mapping[str, str], ancestors: Iterable[str]) -> str | None:
+    """Why this looks like a command that an agent's client runs, for people; None where it does not.
+
+    ``ancestors``: names or paths of the programs above this one (name and program of what `ancestors` gives).
+    """
+    for marker in MARKERS:
+        if environ.get(marker):
+            return f"the environment holds {marker}"
+    for name in ancestors:
+        if any(_HARNESS.fullmatch(part) for part in _program(name)):
+            return f"it runs under {shown(name)}"
+    return None
+
+
+def _program(name: str) -> list[str]:
+    """The parts of a program's path that name it: the last, and below `node_modules` all of them."""
+    *above, last = name.split("/")
+    at = max((i for i, part in enumerate(above) if part == "node_modules"), default=len(above))
+    return [*above[at:], last]
+
+
+def ancestors(pid: int) -> list[tuple[int, str, str]]:
+    """The processes above ``pid``, the nearest first: (pid, name, program).
+
+    The name is the kernel's (15 bytes at most); the program is what was started: the first word of the command line, or the
+    script where that word is an interpreter. Empty where there is no /proc.
+    """
+    found: list[tuple[int, str, str]] = []
+    parent = _parent(pid)
+    while parent > 0 and len(found) < ANCESTORS_MAX:
+        found.append((parent, _read(parent, "comm").rstrip("\n"), _started(parent)))
+        parent = _parent(parent)
+    return found
+
+
+def _parent(pid: int) -> int:
+    after_name = (
+        _read(pid, "stat").rpartition(")")[2].split()
+    )  # the name before it may hold anything, brackets included
+    return int(after_name[1]) if len(after_name) > 1 else 0
+
+
+def _started(pid: int) -> str:
+    words = _read(pid, "cmdline").split("\0")
+    if _INTERPRETER.fullmatch(words[0].rpartition("/")[2]):
+        return next((word for word in words[1:] if word and not word.startswith("-")), words[0])
+    return words[0]
+
+
+def _read(pid: int, name: str) -> str:
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            return file.read().decode("utf-8", "replace")
+    except OSError:  # gone, or no /proc here
+        return ""
