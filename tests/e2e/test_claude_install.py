@@ -58,7 +58,12 @@ def test_the_work_tree_stays_clean(lab: Lab, memd: Memd) -> None:
 
 
 def test_a_projects_install_speaks_in_that_project(lab: Lab) -> None:
-    """With --project the entries stand in the repository's own settings, and the rule is in the first request."""
+    """With --project the entries stand in one's own settings of the project, once git is told to ignore that file."""
+    refused = lab.memd("install", "--harness", "claude", "--project", "--json", check=False)
+    assert refused.code == 1
+    assert lab.git("status", "--porcelain") == ""
+    (lab.repository / ".gitignore").write_text(".claude/settings.local.json\n")
+    lab.commit_all("ignore one's own settings")
     lab.memd("install", "--harness", "claude", "--project", "--json")
     assert not lab.settings.exists()
     Memd(lab).remember(RULE, kind="directive")
