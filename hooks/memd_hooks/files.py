@@ -19,7 +19,8 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
             f"{target} may not be written"
         )  # a rename would not ask, but a person who said so is obeyed
     descriptor, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".memd")
-    try:
+    with contextlib.ExitStack() as undo:
+        undo.callback(_remove, draft)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
@@ -29,11 +30,13 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
             os.fchmod(file.fileno(), kept if mode is None else mode)
             os.fsync(file.fileno())
         os.replace(draft, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(draft)
-        raise
+        undo.pop_all()
     sync_folder(target.parent)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
 
 
 def sync_folder(folder: Path) -> None:

@@ -11,6 +11,7 @@
   each other, so it may be as old as a person needs to say yes.
 """
 
+import contextlib
 import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -296,14 +297,13 @@ class _SettingsStep(Step, frozen=True, kw_only=True):
         backup = registry.backup_of(home, self.path)
         registry.keep_backup(home, self.path, self.base)
         registry.save(home, known.with_record(record))
-        try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(registry.keep_backup, home, self.path, backup)
+            undo.callback(registry.save, home, known)
             for folder in missing_folders(self.path):
                 folder.mkdir(mode=0o700)
             self._write()
-        except BaseException:
-            registry.save(home, known)
-            registry.keep_backup(home, self.path, backup)
-            raise
+            undo.pop_all()
 
     def _take_out(self, home: Path) -> None:
         self._write()

@@ -11,6 +11,7 @@ command. Any other hook (another language, a binary, a symbolic link, one that i
 The block itself is silent and without effect on the commit: it waits for the hook's deadline at most.
 """
 
+import contextlib
 import os
 import re
 import subprocess
@@ -184,17 +185,15 @@ class _Addition(Step, frozen=True, kw_only=True):
         known = registry.load(home)
         registry.keep_backup(home, self.path, self.original)
         registry.save(home, known.with_record(self.record))
-        try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(registry.save, home, known)
             for folder in missing_folders(self.path):
                 folder.mkdir()
             if self.moves:
+                undo.callback(_put_back_if_aside, self.path)
                 _put_aside(self.path)
             replace_file(self.path, self.after, mode=0o755 if self.original is None else None)
-        except BaseException:
-            if self.moves and os.path.lexists(_aside(self.path)):
-                _put_back(self.path)
-            registry.save(home, known)
-            raise
+            undo.pop_all()
 
 
 # --- taking it out
@@ -279,6 +278,11 @@ def _put_aside(path: Path) -> None:
         path.unlink()
     else:
         os.replace(path, aside)
+
+
+def _put_back_if_aside(path: Path) -> None:
+    if os.path.lexists(_aside(path)):
+        _put_back(path)
 
 
 def _put_back(path: Path) -> None:

@@ -62,14 +62,11 @@ class Deliverer:
     def answer(self, hook: wire.Hook, pid: int) -> bytes:
         """The bytes for the hook's stdout; b"" is silence."""
         began_ns = time.monotonic_ns()
-        try:
-            return self._answer(hook, pid)
-        except Exception:
-            self.counts.failed(hook.harness, hook.event)
-            raise
-        finally:
-            took_us = (time.monotonic_ns() - began_ns) // limits.NS_PER_US
-            self.counts.fired(hook.harness, hook.event, self._parts.now_ms(), took_us)
+        with self.counts.failure_of(hook.harness, hook.event):
+            stdout = self._answer(hook, pid)
+        took_us = (time.monotonic_ns() - began_ns) // limits.NS_PER_US
+        self.counts.fired(hook.harness, hook.event, self._parts.now_ms(), took_us)
+        return stdout
 
     def _answer(self, hook: wire.Hook, pid: int) -> bytes:
         harness = self._harnesses.get(hook.harness)

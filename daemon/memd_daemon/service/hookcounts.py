@@ -1,8 +1,9 @@
 """How often, when and how fast hooks were answered: what `status` and `doctor` judge them by. In memory, per (harness, event)."""
 
+import contextlib
 import threading
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from memd_daemon import limits
 
@@ -22,9 +23,17 @@ class HookCounts:
             self._took_us[key].append(took_us)
             self._last_ms[key] = now_ms
 
-    def failed(self, harness: str, event: str) -> None:
+    @contextlib.contextmanager
+    def failure_of(self, harness: str, event: str) -> Iterator[None]:
+        """Counts a failure where the block raises."""
+        with contextlib.ExitStack() as counted:
+            counted.callback(self._failed, f"{harness} {event}")
+            yield
+            counted.pop_all()
+
+    def _failed(self, key: str) -> None:
         with self._lock:
-            self._failures[f"{harness} {event}"] += 1
+            self._failures[key] += 1
 
     def last(self) -> dict[str, int]:
         """Unix ms of the last answer by "harness event"."""

@@ -111,4 +111,4 @@ def _freshness(note: Note, now_ms: int) -> float:
         return 1.0
     since = max(note.created_at, note.person_confirmed_at)
     days = max(0, now_ms - since) / limits.TIME_MS_PER_DAY
-    return float(0.5 ** (days / half_life))
+    return float(2 ** (-days / half_life))
