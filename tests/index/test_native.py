@@ -1,5 +1,6 @@
 """The order of native libraries, each order in a process of its own: a wrong one ends in a crash, not in an exception."""
 
+import platform
 import subprocess
 import sys
 
@@ -42,3 +43,11 @@ def test_importing_the_indexes_imports_no_native_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have no such settings")
+def test_the_heap_takes_its_settings() -> None:
+    """glibc answers that it took all of them, and the process goes on to use every library."""
+    code = "from memd_daemon.index import native; assert native.keep_heap_small()"
+    done = subprocess.run([sys.executable, "-c", "\n".join([code, WORDS, GRAPH, EMBED])], check=False)
+    assert done.returncode == 0

@@ -244,7 +244,10 @@ def name_by_bytes(folder: Path) -> str:
 
 
 def open_session(folder: Path) -> Any:
-    """An inference session on one thread that sleeps between calls and gives its working memory back.
+    """An inference session on one thread that sleeps between calls.
+
+    Its arena keeps the working memory of the longest text (about 10 MB): without it, page faults make such a text half as
+    slow again. Memory patterns would keep one more plan for every length.
 
     :raises ModelUnusable: onnxruntime cannot open it
     """
@@ -252,7 +255,7 @@ def open_session(folder: Path) -> Any:
     options = runtime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.enable_cpu_mem_arena = options.enable_mem_pattern = False  # each would keep the longest text's memory
+    options.enable_mem_pattern = False
     options.log_severity_level = 4  # fatal only: a daemon has no stderr, and errors arrive as exceptions
     with usable(folder):
         return runtime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
