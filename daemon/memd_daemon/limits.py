@@ -134,9 +134,6 @@ BM25_K1: Final = 1.2  # the lexical library's own two constants, so that pending
 BM25_B: Final = 0.75
 QUERY_TERMS_MAX: Final = 64  # the rarest of a prompt's terms: the rest moves no rank, and each costs its posting list
 IDF_PRIOR_NOTES: Final = 1_000  # notes without the word that evidence imagines beside a store of any size
-PENDING_WORDS_MAX: Final = (
-    300  # uncommitted changes a search looks through itself, under 1 ms; then it is time to flush
-)
 WORDS_REBUILD_NOTES: Final = 1_000  # committed at once in a rebuild: pending notes take about 6 KB each
 WORDS_WRITER_BYTES: Final = 15_000_000  # the least that the lexical library takes for a writer
 

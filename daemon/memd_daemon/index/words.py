@@ -97,7 +97,7 @@ class WordIndex:
 
     @property
     def pending(self) -> int:
-        """Changes that are not committed; past PENDING_WORDS_MAX it is time to flush."""
+        """Changes that are not committed; past WORDS_PENDING_MAX it is time to flush."""
         with self._lock:
             return len(self._pending)
 
