@@ -17,6 +17,7 @@ from memd_daemon.store.port import CommitReceipt, Draft, Store, Txn
 NOON = 1_772_000_000_000  # some moment in 2026
 _counter = itertools.count(1)
 
+HERE = "repo:r"
 STORE = b"S" * 16
 ORIGIN = b"O" * 16
 

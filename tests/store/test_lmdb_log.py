@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.store.contract import StoreContract, pen
+from tests.store.contract_log import LogContract
 from tests.store.making import NOON, Pen, commits_of
 
 from memd_daemon.store.check import verify
@@ -18,8 +19,8 @@ def store(home: Path) -> GroupStore:
     return open_store(home, clock=lambda: 1)
 
 
-class TestLmdbStore(StoreContract):
-    """Everything in tests/store/contract.py."""
+class TestLmdbStore(StoreContract, LogContract):
+    """Everything in tests/store/contract.py and contract_log.py."""
 
 
 def test_a_store_that_is_opened_again_is_the_same(home: Path) -> None:

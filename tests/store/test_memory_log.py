@@ -2,6 +2,7 @@
 
 import pytest
 from tests.store.contract import StoreContract, pen
+from tests.store.contract_log import LogContract
 
 from memd_daemon.store.memory_log import MemoryStore
 
@@ -13,5 +14,5 @@ def store() -> MemoryStore:
     return MemoryStore()
 
 
-class TestMemoryStore(StoreContract):
-    """Everything in tests/store/contract.py."""
+class TestMemoryStore(StoreContract, LogContract):
+    """Everything in tests/store/contract.py and contract_log.py."""
