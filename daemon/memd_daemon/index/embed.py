@@ -221,9 +221,7 @@ def usable(folder: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (
-        Exception
-    ) as problem:  # neither native library's errors have a base of their own; a bare Exception is among them
+    except Exception as problem:  # the native libraries raise it bare, among errors with no common base
         raise ModelUnusable(folder, problem) from problem
 
 
