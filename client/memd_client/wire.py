@@ -123,10 +123,11 @@ KEEP_MS = 50  # beyond the deadline, for a spool write under way: a stalled mach
 READ_BYTES = 65_536  # what a pipe holds
 TICK_MS = 10  # the self-kill repeats: a signal that falls just before a blocking call would be lost
 
-# Events that wait for a starting daemon; of these only a session start is spared by the breaker and starts a stopped
-# daemon.
+# Events that carry the rules wait for a starting daemon. A session's start, also the one after a compaction, is spared by the
+# breaker; only the first starts a daemon that was stopped on purpose.
 SESSION_START = "session-start"
-WAITING_EVENTS = (SESSION_START, "subagent-start")
+UNSHORTENED_EVENTS = (SESSION_START, "post-compaction")
+WAITING_EVENTS = (*UNSHORTENED_EVENTS, "subagent-start")
 GIT_COMMIT = "git-commit"  # the only event without a stdin
 # What must not be lost when it can't be delivered: a user's turn, a commit, the end of a session or of a turn.
 SPOOLED_EVENTS = ("prompt-submit", GIT_COMMIT, "session-end", "stop")

@@ -93,13 +93,13 @@ def _run(events: tuple[str, ...], reads_stdin: bool) -> None:
         return
     _keep_stdio_apart()
     hook = _hook(environ, sys.argv[1], sys.argv[2])
-    clock.allow(_deadline_ms(home, hook.event))
+    clock.allow(_deadline_ms(home, hook.event, hook.is_probe))
     outcome = _call(home, hook, clock, reads_stdin)
     clock.keep()
     if outcome is None or not _owns(home):
         return
     _spool(home, hook)
-    if isinstance(outcome, link.Late):
+    if isinstance(outcome, link.Late) and not hook.is_probe:
         _open_breaker(home)
     if isinstance(outcome, link.Unreachable) and _may_start(home, hook.event):
         _start(home, hook, clock)
@@ -134,8 +134,11 @@ def _keep_stdio_apart() -> None:
     posix.close(descriptor)
 
 
-def _deadline_ms(home: bytes, event: str) -> int:
-    if event != wire.SESSION_START and _breaker_is_open(home):
+def _deadline_ms(home: bytes, event: str, is_probe: bool = False) -> int:
+    """The deadline in ms. A probe is somebody's question whether this path works, not a turn that waits."""
+    if is_probe:
+        return wire.STARTING_DEADLINE_MS
+    if event not in wire.UNSHORTENED_EVENTS and _breaker_is_open(home):
         return wire.BREAKER_DEADLINE_MS
     return wire.HOOK_DEADLINE_MS
 

@@ -120,7 +120,9 @@ def test_the_breaker_is_open_only_for_a_time_it_could_have_written(ahead_s: int,
     until = max(time.monotonic_ns() + ahead_s * 1_000_000_000, 0)
     (home / "run" / "unreachable-until").write_bytes(b"%d" % until)
     assert carry._deadline_ms(os.fsencode(home), "pre-edit") == deadline_ms
-    assert carry._deadline_ms(os.fsencode(home), "session-start") == wire.HOOK_DEADLINE_MS
+    for event in ("session-start", "post-compaction"):
+        assert carry._deadline_ms(os.fsencode(home), event) == wire.HOOK_DEADLINE_MS
+    assert carry._deadline_ms(os.fsencode(home), "pre-edit", is_probe=True) == wire.STARTING_DEADLINE_MS
 
 
 @pytest.mark.parametrize("content", [b"", b"soon", b"-1", b"1e99", b"\xff" * 40, b"9" * 4_000])
@@ -142,6 +144,14 @@ def test_a_missed_deadline_opens_the_breaker_and_a_second_one_does_not_extend_it
         assert_silent(run("pre-edit", home))
         assert breaker.read_bytes() == opened
     assert breaker.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_probe_that_is_late_opens_no_breaker(home: Path) -> None:
+    """A question whether the path works must not shorten the turns that follow."""
+    with peers.listener(home / "s", None):
+        peers.announce(home, home / "s")
+        assert_silent(run("pre-edit", home, MEMD_PROBE="1"))
+    assert not (home / "run" / "unreachable-until").exists()
 
 
 def test_nobody_there_opens_no_breaker(home: Path) -> None:
