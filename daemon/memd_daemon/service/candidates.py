@@ -13,7 +13,7 @@ from memd_daemon.rules.situation import Candidate, GateEvidence
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.recall import weighed
 from memd_daemon.service.repos import Place, scopes_at
-from memd_daemon.service.views import view_of
+from memd_daemon.service.views import Looked, view_of
 from memd_daemon.store.port import Snapshot
 from memd_hooks.events import Moment
 
@@ -23,7 +23,8 @@ def at_start(parts: Parts, snapshot: Snapshot, place: Place, context: Context) -
     scopes = scopes_at(place, context.session)
     kinds = (Kind.DIRECTIVE,) if context.agent else (Kind.DIRECTIVE, Kind.TASK)
     found = [note for scope in scopes for kind in kinds for note in _of_kind(snapshot, scope, kind) if _worth(note)]
-    candidates = [_candidate(parts, snapshot, place, note) for note in found]
+    looked: Looked = {}
+    candidates = [_candidate(parts, snapshot, place, note, looked) for note in found]
     if context.agent:
         parent = parts.ledger.context(context.session, "")
         touched = (*parent.read, *parent.edited) if parent else ()
@@ -44,8 +45,8 @@ def _of_kind(snapshot: Snapshot, scope: str, kind: Kind) -> Iterator[Note]:
             yield note
 
 
-def _candidate(parts: Parts, snapshot: Snapshot, place: Place, note: Note, path: str = "") -> Candidate:
-    view = view_of(parts, snapshot, note, place, ground_ms=limits.GROUND_DEADLINE_MS)
+def _candidate(parts: Parts, snapshot: Snapshot, place: Place, note: Note, looked: Looked, path: str = "") -> Candidate:
+    view = view_of(parts, snapshot, note, place, ground_ms=limits.GROUND_DEADLINE_MS, looked=looked)
     return Candidate(view=msgspec.structs.replace(view, matched_path=path) if path else view)
 
 
@@ -61,7 +62,8 @@ def on_paths(
                 note = snapshot.note(uid) if uid else None
                 if note is not None and (not only_high or note.priority == Priority.HIGH):
                     found.setdefault(note.uid, (note, path))
-    return [_candidate(parts, snapshot, place, note, path) for note, path in found.values()]
+    looked: Looked = {}
+    return [_candidate(parts, snapshot, place, note, looked, path) for note, path in found.values()]
 
 
 def on_prompt(

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 from memd_daemon import limits
+from memd_daemon.model.event import Anchor
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note
 from memd_daemon.model.view import GroundStatus, NotedNote, NoteView, ProposalView, TombstoneView
@@ -15,10 +16,24 @@ from memd_daemon.store.port import Snapshot
 NO_CONTENT = "(forgotten)"
 
 
+Looked = dict[tuple[Anchor, ...], tuple[GroundStatus, ...]]
+"""What one asker at one place has seen of anchors: many notes of a file cost one look at it."""
+
+
 def view_of(
-    parts: Parts, snapshot: Snapshot, note: Note, place: Place | None, *, ground_ms: int | None = None
+    parts: Parts,
+    snapshot: Snapshot,
+    note: Note,
+    place: Place | None,
+    *,
+    ground_ms: int | None = None,
+    looked: Looked | None = None,
 ) -> NoteView:
-    """The view of one note. ``ground_ms``: how long the ground may be looked at; None for as long as it takes."""
+    """The view of one note.
+
+    ``ground_ms``: how long the ground may be looked at; None for as long as it takes. ``looked``: shared by the views that are
+    made for one answer.
+    """
     content = snapshot.text(note.shown.content)
     lineage = _lineage(snapshot, note)
     return NoteView(
@@ -29,7 +44,7 @@ def view_of(
         frame_class=lineage[0],
         at_command_line=note.surface == Surface.CLI and not note.session,
         untrusted=lineage[1],
-        ground=ground_of(parts, snapshot, note, place, ground_ms),
+        ground=ground_of(parts, note, place, ground_ms, {} if looked is None else looked),
         tombstone=_tombstone(snapshot, note),
         derived_from=_ids(snapshot, note.derived_from),
         fallen_sources=_fallen(snapshot, note),
@@ -43,13 +58,17 @@ def view_of(
 
 
 def ground_of(
-    parts: Parts, snapshot: Snapshot, note: Note, place: Place | None, ground_ms: int | None
+    parts: Parts, note: Note, place: Place | None, ground_ms: int | None, looked: Looked
 ) -> tuple[GroundStatus, ...]:
     """The anchors' statuses in the asking checkout; nothing where the note is of another repository."""
     if place is None or not note.anchors or note.scope not in (place.scope, *_session_scopes(note)):
         return ()
-    deadline = None if ground_ms is None else time.monotonic_ns() + ground_ms * limits.NS_PER_MS
-    return parts.ground.statuses(Path(place.checkout.root), place.checkout.branch, note.anchors, deadline)
+    found = looked.get(note.anchors)
+    if found is None:
+        deadline = None if ground_ms is None else time.monotonic_ns() + ground_ms * limits.NS_PER_MS
+        found = parts.ground.statuses(Path(place.checkout.root), place.checkout.branch, note.anchors, deadline)
+        looked[note.anchors] = found
+    return found
 
 
 def _session_scopes(note: Note) -> tuple[str, ...]:
