@@ -1,7 +1,8 @@
 """What fills a scratch store: notes of the length, mix and vocabulary of a year's work on one repository, the same at every run.
 
-A note is one claim of 12 to 30 words, a few of 36, with identifiers in it. Of a thousand notes 3 are rules, 20 open tasks, 100 decisions and 150
-gotchas; the rest are findings. One file carries HOT_GOTCHAS of the gotchas and one carries a single one; the others are spread.
+A note is one claim of 12 to 30 words, a few longer, with identifiers in it. Of a thousand notes 3 are rules, 20 open tasks, 100
+decisions and 150 gotchas; the rest are findings. One file carries HOT_GOTCHAS of the gotchas and one a single one; the others are
+spread.
 """
 
 import random

@@ -23,7 +23,7 @@ from memd_client.memd import Memd
 from memd_hooks.events import Moment
 from memd_hooks.harness import claude
 
-REPEATS = 7
+REPEATS = 11
 COLD_STARTS = 2
 FIRST_ANSWER_WAIT_S = 10.0
 IDLE_S = 5.0
