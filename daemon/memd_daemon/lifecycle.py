@@ -22,6 +22,7 @@ from typing import Final
 from memd_client import __version__, address, wire
 from memd_daemon import errors, limits
 from memd_daemon.daemon import Daemon
+from memd_daemon.index.native import keep_heap_small
 from memd_daemon.server import Server
 
 log: Final = logging.getLogger("memd.lifecycle")
@@ -53,6 +54,7 @@ def run(home: Path) -> None:
     for folder in (home, home / "run", home / "logs"):
         folder.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
     lock = _lock(home)
+    keep_heap_small()
     try:
         _log_to(home / "logs" / "daemon.log")
         daemon = Daemon.open(home)

@@ -81,8 +81,9 @@ class Search:
         self._wake.set()
         if self._thread is not None:
             self._thread.join()
+        self._flush_words()
+        self._save_vectors()
         if self._words is not None:
-            self._words.flush(self._newest())
             self._words.close()
 
     @property
@@ -99,53 +100,95 @@ class Search:
                 self._wake.clear()
                 self.embed_waiting(self._stop.is_set)
                 if self._words is not None and self._words.pending >= limits.WORDS_PENDING_MAX:
-                    self._words.flush(self._newest())
+                    self._flush_words()
+                if self._vectors is not None and self._vectors.unsaved >= limits.UNSAVED_VECTORS_MAX:
+                    self._save_vectors()
                 self._wake.wait()
         except Exception:  # the daemon goes on with what is in: hooks answer from words, or not at all
             log.exception("the indexes stopped")
 
     def load_words(self) -> None:
-        """The word index, brought up to date with the store, or made anew where it is missing or behind."""
+        """The word index, brought up to date with the store, or made anew where it is missing or harmed."""
         from memd_daemon.index.words import WordIndex
 
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         words = WordIndex(self._folder / "words")
-        with self._store.read() as snapshot:
-            self._catch_up(words, snapshot)
+        if words.mark is None:
+            self._rebuild_words(words)
+        else:
+            self._catch_up(words, words.mark)
         with self._early_lock:
             self._words, early = words, self._early
             self._early = []
         for id_, scope, text in early:
             words.add(id_, scope, text)
 
-    def _catch_up(self, words: "WordIndex", snapshot: Snapshot) -> None:
-        """Says again every note after the index's mark, newest first, so that it costs what is missing and no more."""
-        mark = words.mark or 0
-        for id_, note in snapshot.notes():
-            if id_ <= mark:
-                break
-            self._index_words(words, snapshot, id_, note)
-
-    def _newest(self) -> int:
+    def _rebuild_words(self, words: "WordIndex") -> None:
         with self._store.read() as snapshot:
-            return next((id_ for id_, _ in snapshot.notes()), 0)
+            said = (self._said(snapshot, id_, note) for id_, note in snapshot.notes(newest_first=False))
+            words.rebuild((one for one in said if one is not None), snapshot.last_seq())
 
-    def _index_words(self, words: "WordIndex", snapshot: Snapshot, id_: int, note: Note) -> None:
+    def _said(self, snapshot: Snapshot, id_: int, note: Note) -> tuple[int, str, str] | None:
+        """(id, scope, text) as a note is to be indexed; None where it is to be in no index."""
         scope, text = home_of(note), snapshot.text(note.revisions[0].content)
-        if scope and text is not None:
-            words.add(id_, scope, text)
+        return (id_, scope, text) if scope and text is not None else None
+
+    def _catch_up(self, words: "WordIndex", mark: int) -> int:
+        """Says again every note that a commit after ``mark`` speaks of; the commit that the index then has come to.
+
+        Saying a note twice is saying it once, so this also covers a write whose own word to the index is still on its way.
+        """
+        with self._store.read() as snapshot:
+            for id_, note in self._changed(snapshot, mark):
+                said = self._said(snapshot, id_, note)
+                words.remove(id_) if said is None else words.add(*said)
+            return snapshot.last_seq()
+
+    def _changed(self, snapshot: Snapshot, mark: int) -> Iterator[tuple[int, Note]]:
+        for uid in dict.fromkeys(snapshot.changed_since(mark)):
+            note, id_ = snapshot.note(uid), snapshot.id_of(uid)
+            if note is not None and id_ is not None:
+                yield id_, note
+
+    def _flush_words(self) -> None:
+        if self._words is not None:
+            self._words.flush(self._catch_up(self._words, self._words.mark or 0))
 
     def load_vectors(self) -> None:
-        """The token table, and every stored vector by scope."""
+        """The token table, and every stored vector by scope: the saved indexes brought up to date, or made anew."""
         from memd_daemon.index.embed import Embedder, QueryTable
         from memd_daemon.index.vectors import ScopedVectors
 
         self._table = QueryTable()
         shape = Embedder()
-        vectors = ScopedVectors(shape.model_id, shape.dim, self._fetch)
+        vectors = ScopedVectors(shape.model_id, shape.dim, self._fetch, self._folder / "vectors")
+        mark = vectors.load()
         with self._store.read() as snapshot:
-            vectors.rebuild(self._stored_vectors(snapshot, shape.model_id))
+            if mark is None:
+                vectors.rebuild(self._stored_vectors(snapshot, shape.model_id))
+            else:
+                for id_, note in self._changed(snapshot, mark):
+                    self._place_vector(vectors, snapshot, id_, note)
         self._vectors = vectors
+
+    def _place_vector(self, vectors: "ScopedVectors", snapshot: Snapshot, id_: int, note: Note) -> None:
+        """The note's vector lies where `home_of` says, and nowhere else."""
+        stored = snapshot.vector(vectors.model_id, note.uid)
+        for scope in (note.scope, COLD + note.scope):
+            if scope != home_of(note) or stored is None:
+                vectors.remove(scope, id_)
+        if home_of(note) and stored is not None:
+            vectors.add(home_of(note), id_, self._array(stored))
+
+    def _save_vectors(self) -> None:
+        """Saved only while no vector waits, so that everything newer belongs to a commit after the mark."""
+        if self._vectors is None:
+            return
+        with self._store.read() as snapshot:
+            if snapshot.unembedded(self.model_id, 1):
+                return
+            mark = snapshot.last_seq()
+        self._vectors.save(mark)
 
     def _stored_vectors(self, snapshot: Snapshot, model: str) -> "Iterator[tuple[str, int, Any]]":
         import numpy as np
@@ -187,10 +230,7 @@ class Search:
     def rebuild(self, *, embed: bool) -> int:
         """Words and vectors anew from the store; how many vectors there are then. Blocks until none waits."""
         if self._words is not None:
-            with self._store.read() as snapshot:
-                self._words.clear()
-                self._catch_up(self._words, snapshot)
-                self._words.flush(self._newest())
+            self._rebuild_words(self._words)
         if self._vectors is None:
             self.load_vectors()
         if self._embedder is None:
@@ -226,17 +266,11 @@ class Search:
 
     def move(self, snapshot: Snapshot, id_: int, note: Note) -> None:
         """A note whose scope or standing changed lies where `home_of` says, and nowhere else."""
-        text, scope = snapshot.text(note.revisions[0].content), home_of(note)
+        said = self._said(snapshot, id_, note)
         if self._words is not None:
-            self._words.remove(id_)
-            if scope and text is not None:
-                self._words.add(id_, scope, text)
+            self._words.remove(id_) if said is None else self._words.add(*said)
         if self._vectors is not None:
-            for old in (note.scope, COLD + note.scope):
-                self._vectors.remove(old, id_)
-            stored = snapshot.vector(self.model_id, note.uid)
-            if scope and stored is not None:
-                self._vectors.add(scope, id_, self._array(stored))
+            self._place_vector(self._vectors, snapshot, id_, note)
 
     def _array(self, stored: bytes) -> Any:
         import numpy as np

@@ -166,6 +166,19 @@ class LogSnapshot:
             return stored
         return next((s for s in self.judged(stored.event.note) if s.place == stored.place), stored)
 
+    def last_seq(self) -> int:
+        row = self.kv.last(keys.COMMITS, self.info.origin)
+        return 0 if row is None else keys.of_commit_key(row[0])[1]
+
+    def changed_since(self, seq: int) -> Iterator[bytes]:
+        for key, raw in self.kv.scan(keys.EVENTS, self.info.origin, reverse=True):
+            origin, number, index = keys.of_event_key(key)
+            if number <= seq:
+                return
+            header = self.header_of(origin, number)
+            if header is not None:
+                yield decode_stored(raw, header, index).event.note
+
     def header_of(self, origin: bytes, seq: int) -> Header | None:
         raw = self.kv.get(keys.COMMITS, keys.commit_key(origin, seq))
         return None if raw is None else decode_header(decode_commit(raw)[0])
