@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from memd_daemon import limits
+from memd_daemon.ground.checkouts import Checkouts
 from memd_daemon.ground.files import FileGround
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uuid7
@@ -32,6 +33,7 @@ class Parts:
     tags: tuple[str, ...] = ()  # of every supported client: content must not pass for them
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // limits.NS_PER_MS)
     ground: FileGround = field(default_factory=FileGround)
+    checkouts: Checkouts = field(default_factory=Checkouts)
 
     def new_uid(self) -> bytes:
         return uuid7(self.now_ms(), self.chance(limits.UID_RANDOM_BYTES))

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from memd_daemon import limits
-from memd_daemon.ground.repository import Checkout, find_checkout, root_commits
+from memd_daemon.ground.repository import Checkout, root_commits
 from memd_daemon.model.ids import uid_text
 from memd_daemon.service.parts import Parts
 from memd_daemon.store.port import Snapshot, Txn
@@ -56,12 +56,12 @@ def holds_under(under: str, inside: str) -> bool:
 
 def place_of(parts: Parts, directory: str) -> Place:
     """The place of a directory; a repository that is seen for the first time is given its uid."""
-    checkout = find_checkout(directory)
+    real = os.path.realpath(directory or "/")
+    checkout = parts.checkouts.at(real)
     with parts.store.read() as snapshot:
         uid = _uid_at(snapshot, checkout)
     if uid is None:
         uid = _first_look(parts, checkout)
-    real = os.path.realpath(directory or "/")
     inside = real[len(checkout.root) + 1 :] if real.startswith(checkout.root.rstrip("/") + "/") else ""
     return Place(checkout=checkout, scope=f"repo:{uid_text(uid)}", inside=inside)
 
