@@ -85,6 +85,7 @@ MAP_SMALLEST_BYTES: Final = (
     1 << 26
 )  # where the address space is limited (ulimit -v), less is reserved, and grown as needed
 MAP_GROW_WAIT_S: Final = 5.0  # a map grows when no snapshot is open; no reader holds one for so long
+DISK_FULL_BYTES: Final = 256 * 1024  # less room than one commit may need: a write cut short was cut by this
 STORE_READERS_MAX: Final = 512  # snapshots open at once, over all processes that look at the store
 COMMIT_EVENTS_MAX: Final = 65_535  # an event's index has 16 bits
 HYBRID_TIME_MAX: Final = (1 << 63) - 1  # the year 6429; one from elsewhere beyond it would leave no room to count on
@@ -95,6 +96,7 @@ HOOK_SAMPLES_KEPT: Final = 512  # durations per event that `status` takes its pe
 # ground, kept and read
 RACY_MTIME_MS: Final = 50  # a file written this shortly before it was hashed may be written again under the same mtime
 GROUND_FILES_KNOWN_MAX: Final = 100_000  # states of files kept in memory; past it they are hashed anew
+CHECKOUTS_KNOWN_MAX: Final = 200  # directories that hooks came from: a few hundred bytes each
 GIT_FILE_MAX_BYTES: Final = 1024 * 1024  # of HEAD, config and their like
 
 # redaction (evidence.md, "Turns"; redact/judge.py says how the values are judged)
