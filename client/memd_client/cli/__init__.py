@@ -10,6 +10,7 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"memd {__version__}\n")
         return
-    from memd_client.cli.app import run
+    from memd_client.cli.app import run, unexpected
 
+    sys.excepthook = unexpected
     sys.exit(run(sys.argv[1:]))

@@ -8,6 +8,7 @@ stderr either way.
 import os
 import sys
 from collections.abc import Sequence
+from types import TracebackType
 
 import click
 
@@ -66,7 +67,7 @@ bench = LazyGroup("bench", lazy=BENCHES, help="Measure memd on this machine.")
 def run(argv: Sequence[str]) -> int:
     """Runs one command; its exit code."""
     words = list(argv)
-    as_json = "--json" in words[: words.index("--") if "--" in words else None]
+    as_json = _wants_json(words)
     try:
         outcome = root.main(words, prog_name="memd", standalone_mode=False)
         sys.stdout.flush()
@@ -86,9 +87,16 @@ def run(argv: Sequence[str]) -> int:
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         return _failed(as_json, "system", f"{error.strerror or error}{where}", wire.EXIT_REFUSED)
-    except Exception as fault:  # noqa: BLE001 - whatever is wrong in memd itself, a person gets a line and no traceback
-        what = f"memd itself failed ({type(fault).__name__}: {fault}); `memd doctor` looks for a cause."
-        return _failed(as_json, "fault", what, wire.EXIT_REFUSED)
+
+
+def unexpected(kind: type[BaseException], fault: BaseException, trace: TracebackType | None) -> None:
+    """The process's last word (`sys.excepthook`): whatever is wrong in memd itself, a person gets a line and no traceback."""
+    what = f"memd itself failed ({kind.__name__}: {fault}); `memd doctor` looks for a cause."
+    _failed(_wants_json(sys.argv[1:]), "fault", what, wire.EXIT_REFUSED)
+
+
+def _wants_json(words: list[str]) -> bool:
+    return "--json" in words[: words.index("--") if "--" in words else None]
 
 
 def _usage(wrong: click.UsageError) -> str:

@@ -17,9 +17,11 @@ import msgspec
 from memd_client import __version__, spawn, wire
 from memd_client.cli import screen
 from memd_client.cli.shape import command
-from memd_client.cli.status import gathered, hook_faults
-from memd_client.memd import Memd, MemdError, home_of
+from memd_client.cli.status import age_s, gathered, hook_faults
+from memd_client.memd import Memd, MemdError
+from memd_client.reach import home_of
 
+MODEL_LOADS_S = 30  # it takes under one second
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -122,8 +124,9 @@ def _daemon(seen: Seen) -> Iterator[Fault]:
     elif seen.is_running and daemon["version"] != __version__:
         what = f"the daemon is memd {daemon['version']}, this is {__version__}"
         yield Fault("daemon-version", what, "run `memd restart`")
-    if index.get("ready") and not index.get("model"):
-        yield Fault("model-missing", "the embedding model is not in, so words alone answer", "install memd again")
+    if seen.is_running and not index.get("ready") and age_s(daemon.get("up_since", "")) > MODEL_LOADS_S:
+        what = "the embedding model could not be loaded, so words alone answer"
+        yield Fault("model-missing", what, "look into `memd logs`, then install memd again")
 
 
 def _spool(seen: Seen) -> Iterator[Fault]:

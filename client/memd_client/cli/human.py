@@ -13,7 +13,7 @@ from memd_client import signing, terminal
 from memd_client.cli import screen
 from memd_client.cli.shape import LazyGroup, command
 from memd_client.cli.sign import harness_above, has_terminal, keys
-from memd_client.memd import Memd, Refused
+from memd_client.memd import Memd, MemdError, Refused
 
 human = LazyGroup(
     "human",
@@ -77,7 +77,7 @@ def make_key(memd: Memd) -> Made:
     signing.write_key(str(path), key)
     try:
         memd.enrol(key.public, signing.recovery_key(code).public, _terminal_name())
-    except BaseException:
+    except (MemdError, KeyboardInterrupt):
         path.unlink()  # a key that nobody enrolled is good for nothing
         raise
     with Path("/dev/tty").open("w") as screen_of_person:

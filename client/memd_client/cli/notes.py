@@ -190,14 +190,15 @@ def _lay_out(reply: api.RecallReply, explain: bool) -> None:
             screen.say("  ", (note.tombstone, "strike dim"))
         else:
             screen.say("  ", note.content.replace("\n", "\n  "))
-        for stale in note.stale:
-            screen.say("  ", (f"changed since: {stale.path} [{stale.signal}]: verify", "yellow"))
+            for stale in note.stale:
+                screen.say("  ", (f"changed since: {stale.path} [{stale.signal}]: verify", "yellow"))
         if explain:
             screen.say("  ", (_explained(found), "dim"))
     if not reply.found:
         screen.say(("nothing here bears on that", "dim"))
-    if reply.vectors not in ("", "full"):
-        screen.say((f"(vectors: {reply.vectors})", "dim"))
+    if reply.vectors != "full":
+        how = "word by word" if reply.vectors else "by words alone"
+        screen.say((f"(compared {how}: the model is still loading)", "dim"))
 
 
 def _head(note: api.NoteOut) -> list[Part]:
@@ -206,7 +207,7 @@ def _head(note: api.NoteOut) -> list[Part]:
         (note.kind, ""),
         ("  " + note.priority, PRIORITY_STYLES.get(note.priority, "")),
         ("  " + note.frame_class, CLASS_STYLES.get(note.frame_class.partition(" ")[0], "")),
-        ("  stale", "yellow") if note.stale else "",
+        ("  stale", "yellow") if note.stale and note.tombstone is None else "",
         ("  revoked", "red") if note.tombstone is not None else "",
     ]
 
@@ -281,7 +282,7 @@ def show(ref: str, as_json: bool) -> None:
     if as_json:
         screen.emit(reply.note)
     else:
-        screen.say(reply.text)
+        screen.say(reply.text.rstrip("\n"))
 
 
 @command(short_help="The events of a note.")

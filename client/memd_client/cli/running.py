@@ -16,7 +16,8 @@ import msgspec
 from memd_client import spawn
 from memd_client.cli import screen
 from memd_client.cli.shape import command
-from memd_client.memd import Memd, MemdError, Unreachable, home_of
+from memd_client.memd import Memd, MemdError, Unreachable
+from memd_client.reach import home_of
 
 FOLLOW_POLL_S = 0.2  # a person's eye
 LEVEL_STYLES = {"error": "bold red", "critical": "bold red", "warning": "yellow"}

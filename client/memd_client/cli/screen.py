@@ -86,6 +86,8 @@ def console(*, stderr: bool = False) -> "Console":
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Part]]) -> None:
     """Rows under their names. The last column takes what is left of the width; on a narrow terminal it stands below."""
+    if not rows:
+        return
     if not is_terminal():
         for row in rows:
             click.echo("  ".join(safe_line(_words(part)) for part in row).rstrip())

@@ -16,7 +16,8 @@ import click
 from memd_client.cli import screen
 from memd_client.cli.screen import Part
 from memd_client.cli.shape import command
-from memd_client.memd import BadUsage, Memd, MemdError, Refused, home_of
+from memd_client.memd import BadUsage, Memd, MemdError, Refused
+from memd_client.reach import home_of
 from memd_client.wire import EXIT_DONE, EXIT_REFUSED
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def install(named: str, level: str, dry_run: bool, quiet: bool, as_json: bool) -
     if dry_run:
         return _tell_plan(plan, as_json)
     if asks and plan.steps and not click.confirm("Write this?", default=True):
-        raise click.Abort
+        raise Refused("declined", "Nothing was written.")
     done = _planned(lambda: hooks.apply(plan))
     with Memd(home) as memd:
         with screen.working("starting the daemon"):
@@ -211,7 +212,7 @@ def uninstall(named: str, level: str, dry_run: bool, purge: bool, as_json: bool)
 
 
 def _agree_to_purge(home: Path) -> None:
-    """A person types the word at their own terminal: no flag, no pipe. Raises Refused, Abort."""
+    """A person types the word at their own terminal: no flag, no pipe. Raises Refused."""
     try:
         with Path("/dev/tty").open("r+b", buffering=0) as terminal:
             terminal.write(f"This removes {screen.safe_line(str(home))} and every note in it. Type purge: ".encode())
@@ -219,7 +220,7 @@ def _agree_to_purge(home: Path) -> None:
     except OSError as error:
         raise Refused("no-terminal", "--purge is said once more at your own terminal; there is none here.") from error
     if typed.strip() != b"purge":
-        raise click.Abort
+        raise Refused("declined", "Nothing was removed.")
 
 
 def _purge(home: Path) -> None:

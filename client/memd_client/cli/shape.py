@@ -48,10 +48,10 @@ def command(name: str | None = None, **attrs: Any) -> Callable[[Callable[..., in
     """A command with `--json`. The function gets ``as_json`` and gives its exit code, None for 0."""
 
     def made(function: Callable[..., int | None]) -> click.Command:
-        asked = click.option("--json", "as_json", is_flag=True, help="Print one JSON document (docs/json.md).")(
-            function
+        shaped = click.command(name, cls=click.Command, context_settings=HELP, **attrs)(function)
+        shaped.params.append(
+            click.Option(["--json", "as_json"], is_flag=True, help="One JSON document (docs/json.md).")
         )
-        shaped: click.Command = click.command(name, context_settings=HELP, **attrs)(asked)
         return shaped
 
     return made

@@ -17,7 +17,8 @@ from memd_client.api import StatusReply
 from memd_client.cli import screen
 from memd_client.cli.screen import Part
 from memd_client.cli.shape import command
-from memd_client.memd import Memd, Unreachable, is_stopped
+from memd_client.memd import Memd, Unreachable
+from memd_client.reach import is_stopped
 
 LABEL_COLUMNS = 10
 SHOWN_SESSION_CHARS = 8
@@ -132,9 +133,7 @@ def _lines(told: dict[str, Any]) -> list[tuple[str, list[Part]]]:
 def _daemon(daemon: dict[str, Any]) -> list[Part]:
     if daemon["state"] == "running":
         since = _age(str(daemon.get("up_since", "")))
-        told = (
-            f": pid {daemon['pid']}, version {daemon['version']}, {_bytes(daemon.get('memory_bytes', 0))}, up {since}"
-        )
+        told = f": pid {daemon['pid']}, version {daemon['version']}, {_bytes(daemon.get('memory_bytes', 0))}, started {since}"
         return [("running", "green"), told]
     if daemon["state"] == "stopped":
         return [("stopped on purpose", "yellow"), f": {STARTS}"]
@@ -156,7 +155,7 @@ def _index(index: dict[str, Any]) -> list[Part]:
     if not index.get("ready"):
         return [("the model is loading; words alone answer until it is in", "yellow")]
     waiting = f", {index['waiting']} waiting" if index.get("waiting") else ""
-    return [f"{index.get('model') or 'no model'}, {index.get('vectors', 0)} vectors{waiting}"]
+    return [f"{index.get('model') or 'the model is in'}, {index.get('vectors', 0)} vectors{waiting}"]
 
 
 def _hooks(told: dict[str, Any]) -> list[list[Part]]:
@@ -166,7 +165,7 @@ def _hooks(told: dict[str, Any]) -> list[list[Part]]:
         failures = seen.get("failures", 0)
         lines.append(
             [
-                f"{name}: last {_age(seen.get('last', ''))} ago, p50 {_ms(seen, 'p50_us')}, p99 {_ms(seen, 'p99_us')}",
+                f"{name}: last {_age(seen.get('last', ''))}, p50 {_ms(seen, 'p50_us')}, p99 {_ms(seen, 'p99_us')}",
                 (f", {failures} failed", "bold red") if failures else "",
             ]
         )
@@ -181,7 +180,7 @@ def _last(last: dict[str, Any]) -> list[Part]:
     notes = " ".join(f"[{note['id']}]" for note in last["notes"]) or "nothing"
     session = last["session"][:SHOWN_SESSION_CHARS]
     return [
-        f"{_age(last['at'])} ago at {last['trigger']}, session {session}: {notes} ({last['tokens']} tokens, {last['state']})"
+        f"{_age(last['at'])} at {last['trigger']}, session {session}: {notes} ({last['tokens']} tokens, {last['state']})"
     ]
 
 
@@ -194,7 +193,7 @@ def _spooled(spool: dict[str, Any]) -> Part:
 def _session(session: dict[str, Any]) -> list[Part]:
     agent = f"/{session['agent'][:SHOWN_SESSION_CHARS]}" if session.get("agent") else ""
     name = f"{session.get('harness', '')} {str(session['session'])[:SHOWN_SESSION_CHARS]}{agent}"
-    return [f"{name}: {session.get('turns', 0)} turns, last {_age(session.get('last', ''))} ago"]
+    return [f"{name}: {session.get('turns', 0)} turns, last {_age(session.get('last', ''))}"]
 
 
 def _person(person: dict[str, Any]) -> list[Part]:
@@ -202,15 +201,22 @@ def _person(person: dict[str, Any]) -> list[Part]:
     return [person["fingerprint"], (f"  enrolled {at}", "yellow" if person.get("recent") else "dim")]
 
 
+def age_s(at: str) -> int:
+    """Seconds since a time of the API; 0 for none."""
+    if not at:
+        return 0
+    return max(0, int(time.time() - datetime.strptime(at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()))
+
+
 def _age(at: str) -> str:
     """How long ago, in its largest unit; `never` for no time."""
     if not at:
         return "never"
-    seconds = max(0, int(time.time() - datetime.strptime(at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()))
+    seconds = age_s(at)
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
-            return f"{seconds // size} {unit}"
-    return f"{seconds} s"
+            return f"{seconds // size} {unit} ago"
+    return f"{seconds} s ago"
 
 
 def _bytes(count: int) -> str:

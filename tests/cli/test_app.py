@@ -1,0 +1,151 @@
+"""The frame around the commands: what is imported when, what becomes of an error, what exit codes mean."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from memd_client import memd as client
+from memd_client import signing
+from memd_client.cli import app
+from memd_client.cli.app import COMMANDS, root, run
+from memd_client.cli.shape import LazyGroup
+
+LOADED = "import sys; sys.argv = ['memd', *{words!r}]; from memd_client.cli import main\ntry: main()\nexcept SystemExit: pass\n"
+
+
+def loaded_by(*words: str, home: Path) -> set[str]:
+    """The modules that a command into a pipe has loaded at its end."""
+    program = LOADED.format(words=words) + "print(*sys.modules)"
+    environ = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program], env=environ, capture_output=True, text=True, check=True, cwd=home
+    )
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_the_version_costs_no_import(tmp_path: Path) -> None:
+    """It is asked for by scripts and by installers."""
+    assert {"click", "msgspec", "rich"}.isdisjoint(loaded_by("--version", home=tmp_path))
+
+
+@pytest.mark.parametrize("words", [("status",), ("status", "--json"), ("list",), ("--help",)])
+def test_a_pipe_never_pays_for_rich(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """An agent's shell runs these; neither rich nor the crypto library is loaded for it."""
+    loaded = loaded_by(*words, home=tmp_path)
+    assert "click" in loaded
+    assert {"rich", "cryptography", "asyncio"}.isdisjoint(loaded)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_there_and_takes_json(name: str) -> None:
+    """The table names what exists; a group's commands take --json each."""
+    ctx = click.Context(root)
+    command = root.get_command(ctx, name)
+    assert command is not None
+    commands = [command]
+    if isinstance(command, LazyGroup):
+        commands = [one for word in command.list_commands(ctx) if (one := command.get_command(ctx, word))]
+    for one in commands:
+        assert "--json" in {option for parameter in one.params for option in parameter.opts}
+        assert one.help
+
+
+def test_a_command_whose_module_is_not_there_does_not_exist() -> None:
+    """A part that is not installed is no traceback."""
+    group = LazyGroup("group", lazy={"gone": ("memd_client.cli.no_such_module:gone", "")})
+    outcome = CliRunner().invoke(group, ["gone"])
+    assert outcome.exit_code == 2
+    assert "No such command" in outcome.output
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "exit_code"),
+    [
+        (client.Refused("known-mistake", "It was wrong before."), "known-mistake", 1),
+        (client.BadUsage("no-home", "Neither is set."), "no-home", 2),
+        (client.Unreachable("silent", "It does not answer."), "silent", 3),
+        (signing.WrongPassphrase(), "wrong-passphrase", 1),
+        (PermissionError(13, "Permission denied", "/x"), "system", 1),
+        (click.UsageError("no such thing"), "usage", 2),
+    ],
+)
+def test_every_error_is_a_line_and_a_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, code: str, exit_code: int
+) -> None:
+    """For a person on stderr; with --json one document on stdout too; never a traceback."""
+
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(app.root, "main", fails)
+    assert run(["list", "--json"]) == exit_code
+    told = capsys.readouterr()
+    assert json.loads(told.out)["error"]["code"] == code
+    assert told.err.startswith("memd: ")
+    assert told.err.count("\n") == 1
+    assert run(["list", "--", "--json"]) == exit_code
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("words", [["list"], ["list", "--json"]])
+def test_a_fault_of_memd_itself_is_no_traceback(tmp_path: Path, words: list[str]) -> None:
+    """One line that names it, exit 1, and with --json a document."""
+    program = (
+        "import sys, memd_client.cli as cli, memd_client.cli.app as app\n"
+        f"sys.argv = ['memd', *{words!r}]\napp.root.main = lambda *_, **__: 1 / 0\ncli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "ZeroDivisionError" in done.stderr
+    assert ("--json" in words) is ('"fault"' in done.stdout)
+
+
+def test_an_interrupted_command_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ctrl-C is no fault of memd's."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(app.root, "main", interrupted)
+    assert run(["list"]) == 130
+    assert capsys.readouterr().err == "memd: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "needle"),
+    [
+        (["remember"], "Missing argument"),
+        (["remember", "-x is wrong"], "Put `--` before a content"),
+        (["remember", "x", "--contradicts", "1", "--supersedes", "2"], "one of --contradicts"),
+        (["remember", "x", "--evidence", "words without a turn"], "TURN:EXCERPT"),
+        (["recall", "x", "-k", "0"], "-k"),
+        (["promote", "1"], "--to"),
+        (["revoke", "1"], "--reason"),
+        (["install", "--harness", "emacs"], "no client `emacs`"),
+        (["hook-command", "lunch", "--harness", "claude"], "no event `lunch`"),
+        (["uninstall", "--purge", "--harness", "claude"], "--purge"),
+        (["frobnicate"], "No such command"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_says_what_is_right(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], needle: str
+) -> None:
+    """Before any daemon is asked or started."""
+    monkeypatch.setenv("MEMD_HOME", str(tmp_path / "home"))
+    assert run(words) == 2
+    assert needle in capsys.readouterr().err
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_home_that_is_no_path_is_usage(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative MEMD_HOME would be another one in every directory."""
+    monkeypatch.setenv("MEMD_HOME", "relative/home")
+    assert run(["status"]) == 2
+    assert "MEMD_HOME" in capsys.readouterr().err

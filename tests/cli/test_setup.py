@@ -1,0 +1,138 @@
+"""install, uninstall and doctor, in a home with a client's settings folder and a repository."""
+
+import json
+import stat
+
+import pytest
+
+from memd_client.cli import doctor
+from memd_client.cli.doctor import Seen
+from tests.cli.world import World
+
+OWN = '{ "model": "opus" }'
+
+
+@pytest.fixture
+def client(fresh: World) -> World:
+    """A user of Claude Code with settings of their own."""
+    (fresh.user_home / ".claude").mkdir()
+    (fresh.user_home / ".claude" / "settings.json").write_text(OWN)
+    return fresh
+
+
+def settings(world: World) -> str:
+    return (world.user_home / ".claude" / "settings.json").read_text()
+
+
+def test_install_puts_the_hooks_in_and_proves_each(client: World) -> None:
+    """Every hook is fired through its installed line and seen by the daemon; the last line says what to do next."""
+    ran = client.memd("install")
+    assert ran.code == 0, ran.err
+    text = ran.out.decode()
+    rows = [line.split() for line in text.splitlines() if line.startswith(("claude ", "git "))]
+    assert {row[1] for row in rows} >= {"session-start", "prompt-submit", "pre-edit", "read", "git-commit"}
+    assert all(row[2] == "ok" for row in rows)
+    assert text.splitlines()[-1].startswith("Next: ")
+    assert json.loads(settings(client))["model"] == "opus"
+    assert client.memd("doctor").code == 0
+    assert client.memd("turns", "--json").json == [], "a probe leaves no turn"
+
+
+def test_a_dry_run_writes_nothing(client: World) -> None:
+    """It shows what would be done."""
+    ran = client.memd("install", "--dry-run", "--harness", "claude", "--json")
+    assert (ran.code, ran.json["dry_run"]) == (0, True)
+    assert ran.json["changes"][0]["path"].endswith("settings.json")
+    assert settings(client) == OWN
+    assert not client.home.exists()
+
+
+def test_uninstall_gives_back_every_byte(client: World) -> None:
+    """The notes stay."""
+    note = client.memd("install", "--harness", "claude", "--json") and client.note("It outlives an uninstall.")
+    ran = client.memd("uninstall", "--json")
+    assert (ran.code, ran.json["purged"]) == (0, False)
+    assert settings(client) == OWN
+    assert client.memd("show", str(note)).code == 0
+
+
+def test_a_purge_is_said_at_a_terminal(client: World) -> None:
+    """Without one it is refused and nothing is taken out; there, the word removes the home."""
+    client.memd("install", "--harness", "claude", "--json")
+    refused = client.memd("uninstall", "--purge", "--json")
+    assert (refused.code, refused.json["error"]["code"]) == (1, "no-terminal")
+    assert "memd" in settings(client)
+    assert client.at_terminal("uninstall", "--purge", answers=[("Type purge: ", "no")])[0] == 1
+    assert client.home.exists()
+    assert client.at_terminal("uninstall", "--purge", answers=[("Type purge: ", "purge")])[0] == 0
+    assert not client.home.exists()
+    assert settings(client) == OWN
+
+
+def test_no_client_is_said(fresh: World) -> None:
+    """Nothing is written where there is nothing to write to."""
+    ran = fresh.memd("install", "--json", cwd=fresh.folder, PATH="/nowhere")
+    assert (ran.code, ran.json["error"]["code"]) == (1, "no-client")
+
+
+def test_settings_that_cannot_be_read_are_refused_and_named(client: World) -> None:
+    """Exit 1, the file left as it is, the place of the mistake told."""
+    (client.user_home / ".claude" / "settings.json").write_text('{ "model": ')
+    ran = client.memd("install", "--harness", "claude", "--json")
+    assert ran.code == 1
+    assert "settings.json" in ran.json["refusals"][0]["path"]
+    assert settings(client) == '{ "model": '
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code"),
+    [
+        (lambda w: (w.user_home / ".claude" / "settings.json").write_text(OWN), "hooks-missing"),
+        (lambda w: (w.home / "bin" / "hook").unlink(), "launcher-missing"),
+        (lambda w: (w.home / "bin" / "hook").write_text("#!/bin/sh\nexit 0\n"), "hook-dead"),
+        (lambda w: w.home.chmod(0o755), "home-open"),
+    ],
+)
+def test_the_doctor_finds_what_was_spoiled(client: World, spoil: object, code: str) -> None:
+    """Exit 1, the fault by its word, with a fix."""
+    client.memd("install", "--harness", "claude", "--json")
+    assert client.memd("doctor", "--json").json == []
+    spoil(client)  # type: ignore[operator]
+    ran = client.memd("doctor", "--json")
+    assert ran.code == 1
+    faults = {fault["code"]: fault["fix"] for fault in ran.json}
+    assert faults[code]
+    client.home.chmod(0o700)
+
+
+RUNNING = {"state": "running", "version": doctor.__version__}
+STATUS = {"daemon": RUNNING, "index": {"ready": True, "model": ""}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({}, None),
+        ({"daemon": {"state": "not answering"}}, "daemon-silent"),
+        ({"daemon": {"state": "running", "version": "0.0.1"}}, "daemon-version"),
+        ({"index": {"ready": False}, "daemon": {**RUNNING, "up_since": "2026-01-01T00:00:00Z"}}, "model-missing"),
+        ({"index": {"ready": False}}, None),
+    ],
+)
+def test_the_doctor_reads_the_status(tmp_path, changes: dict[str, object], code: str | None) -> None:
+    """A daemon that is silent, of another version, or without its model is a fault; one that is loading is none."""
+    seen = Seen(tmp_path, {**STATUS, **changes})
+    assert [fault.code for fault in doctor._daemon(seen)] == ([code] if code else [])
+
+
+def test_a_key_that_others_can_read_is_a_fault(tmp_path) -> None:
+    """The folder and each file."""
+    keys = tmp_path / "keys"
+    keys.mkdir(mode=0o700)
+    key = keys / "a.json"
+    key.write_text("{}")
+    key.chmod(0o644)
+    seen = Seen(tmp_path, STATUS)
+    assert [fault.code for fault in doctor._keys(seen)] == ["key-open"]
+    key.chmod(stat.S_IRUSR | stat.S_IWUSR)
+    assert list(doctor._keys(seen)) == []

@@ -1,0 +1,149 @@
+"""What the client demands of a plan before it shows it: a daemon that lies about what will be signed gets no signature."""
+
+import hashlib
+import uuid
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd_client import api, signing
+from memd_client.cli import sign
+from memd_client.cli.sign import Asked, PlanDiffers, checked
+
+NOTE, NEWER, OTHER = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
+SALT, STORE, KEY = bytes(range(16)), bytes(16), bytes([7] * 16)
+CONTENT = "Deploy on Tuesdays."
+
+
+def digest_of(content: str, salt: bytes = SALT) -> bytes:
+    return hashlib.sha256(b"memd/blob/1" + salt + content.encode()).digest()
+
+
+def body_of(**changes: Any) -> bytes:
+    """An event's bytes as the daemon stores them, for the promotion of NOTE unless changed."""
+    payload = {"to": "human", "revision": 2, "content": digest_of(CONTENT), **changes.pop("payload", {})}
+    fields = {
+        "uid": OTHER.bytes,
+        "note": NOTE.bytes,
+        "type": "promoted",
+        "at": 1,
+        "actor": "agent",
+        "surface": "cli",
+        "key_id": KEY,
+        "payload": payload,
+        **changes,
+    }
+    return msgspec.msgpack.encode(fields)
+
+
+def event_of(**changes: Any) -> api.PlanEvent:
+    fields = {
+        "body": body_of(),
+        "content": CONTENT,
+        "content_salt": SALT,
+        "content_digest": digest_of(CONTENT),
+        "revision": 2,
+        "act": "promote",
+        "id": 47,
+        "change": "agent -> human",
+        "kind": "directive",
+        "scope": "global",
+        "priority": "high",
+    }
+    return api.PlanEvent(**{**fields, **changes})
+
+
+def plan_of(*events: api.PlanEvent, key_id: bytes = KEY) -> api.Plan:
+    return api.Plan(token=b"t", store=STORE, events=list(events), key_id=key_id)
+
+
+ASKED = Asked(act="promote", id=47, uid=str(NOTE))
+
+
+def test_a_plan_that_is_what_was_asked_for_passes() -> None:
+    """And is given as it came."""
+    event = event_of()
+    assert checked(plan_of(event), ASKED) is event
+
+
+@pytest.mark.parametrize(
+    ("plan", "what"),
+    [
+        (plan_of(), "0 events"),
+        (plan_of(event_of(), event_of()), "2 events"),
+        (plan_of(event_of(content="Deploy on Fridays.")), "another content"),
+        (plan_of(event_of(content_salt=bytes(16))), "another content"),
+        (
+            plan_of(event_of(content="Deploy on Fridays.", content_digest=digest_of("Deploy on Fridays."))),
+            "another content",
+        ),
+        (plan_of(event_of(id=48)), "another note"),
+        (plan_of(event_of(body=body_of(note=OTHER.bytes))), "another note"),
+        (plan_of(event_of(act="revoke")), "another act"),
+        (plan_of(event_of(body=body_of(type="revoked"))), "another act"),
+        (plan_of(event_of(body=body_of(type="key_enrolled"))), "another act"),
+        (plan_of(event_of(body=body_of(payload={"to": "system"}))), "another class"),
+        (plan_of(event_of(body=body_of(payload={"content": digest_of("Other.")}))), "another content"),
+        (plan_of(event_of(body=body_of(payload={"revision": 3}))), "another revision"),
+        (plan_of(event_of(revision=3)), "another revision"),
+        (plan_of(event_of(body=body_of(key_id=bytes(16)))), "another key"),
+        (plan_of(event_of(), key_id=bytes([9] * 16)), "another key"),
+        (plan_of(event_of(body=b"\xc1 no msgpack")), "cannot be read"),
+        (plan_of(event_of(body=msgspec.msgpack.encode([1, 2]))), "cannot be read"),
+    ],
+)
+def test_a_plan_that_differs_is_not_shown(plan: api.Plan, what: str) -> None:
+    """Each part in which the daemon could say one thing and have another signed."""
+    with pytest.raises(PlanDiffers, match=what):
+        checked(plan, ASKED)
+
+
+@pytest.mark.parametrize("by", [str(NEWER), str(OTHER)])
+def test_a_supersession_names_the_newer_note(by: str) -> None:
+    """The newer note in the event is the one that was asked for."""
+    body = body_of(type="superseded", payload={"by": NEWER.bytes})
+    plan = plan_of(event_of(act="supersede", body=body))
+    asked = Asked(act="supersede", id=47, uid=str(NOTE), by=by)
+    if by == str(NEWER):
+        assert checked(plan, asked)
+        return
+    with pytest.raises(PlanDiffers, match="another newer note"):
+        checked(plan, asked)
+
+
+@given(st.text(min_size=1))
+def test_the_whole_content_is_shown_with_nothing_hidden(content: str) -> None:
+    """Every visible character of it, every line behind its bar, nothing that could move a cursor."""
+    lines = sign.shown(event_of(content=content), ASKED)
+    shown = lines[lines.index("  content") + 1 :]
+    assert all(line.startswith("  │ ") for line in shown)
+    assert [line.removeprefix("  │ ") for line in shown] == sign.screen.safe(content).split("\n")
+
+
+def test_what_is_shown_names_every_part() -> None:
+    """Act, id, uid, change, kind, scope, priority, revision, reason and the newer note."""
+    asked = Asked(act="promote", id=47, uid=str(NOTE), by=str(NEWER), by_words="[52] newer", reason="because\x1b[8m")
+    text = "\n".join(sign.shown(event_of(), asked))
+    for part in ("[47]", str(NOTE), "agent -> human", "directive", "global", "high", "2", "[52] newer", str(NEWER)):
+        assert part in text
+    assert "because\\u{1b}[8m" in text
+
+
+def test_the_signature_covers_the_very_bytes() -> None:
+    """The digest is signing's, over the body, the content's digest and the revision of the plan."""
+    event = event_of()
+    (digest,) = sign.digests(plan_of(event))
+    assert digest == signing.signed_digest(STORE, event.body, event.content_digest, 2)
+
+
+def test_keys_are_the_files_of_the_home(tmp_path: Path) -> None:
+    """None where there is no folder."""
+    assert sign.keys(tmp_path) == []
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "ab.json").write_text("{}")
+    (tmp_path / "keys" / ".draft").write_text("")
+    assert [path.name for path in sign.keys(tmp_path)] == ["ab.json"]
