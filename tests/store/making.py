@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import os
 from collections.abc import Sequence
 
 import msgspec
@@ -23,8 +24,8 @@ ORIGIN = b"O" * 16
 
 
 def fresh_uid() -> bytes:
-    """A uid that no other test has."""
-    return hashlib.sha256(b"uid %d" % next(_counter)).digest()[:16]
+    """A uid that no other test has, nor another process."""
+    return hashlib.sha256(b"uid %d %d" % (os.getpid(), next(_counter))).digest()[:16]
 
 
 def digest_of(words: str) -> bytes:

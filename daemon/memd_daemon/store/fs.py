@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from memd_daemon.errors import MemdError, NetworkFileSystem, StoreDamaged, StoreFull, StoreReadOnly
+from memd_daemon.limits import DISK_FULL_BYTES
 
 DIRECTORY_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
@@ -48,6 +49,15 @@ def typed(code: int, words: str, folder: Path) -> MemdError:
     if code in _UNWRITABLE:
         return StoreReadOnly(folder)
     return StoreDamaged(words)
+
+
+def is_full(folder: Path) -> bool:
+    """Whether the disk has hardly a page left for this user."""
+    try:
+        room = os.statvfs(folder)
+    except OSError:
+        return False
+    return room.f_bavail * room.f_frsize < DISK_FULL_BYTES
 
 
 def prepare(home: Path, *parts: str, accept_any_fs: bool = False) -> Path:

@@ -12,6 +12,7 @@ No work may be waited for inside `read()`: a map that has to grow waits for the 
 """
 
 import contextlib
+import errno
 import os
 import threading
 import time
@@ -274,9 +275,12 @@ class Environment:
 def _typed(error: lmdb.Error, folder: Path) -> MemdError:
     if isinstance(error, lmdb.MapFullError | lmdb.DiskError):
         return StoreFull()
+    code = getattr(error, "code", 0)  # absent on what py-lmdb itself raises
+    if code == errno.EIO and fs.is_full(folder):
+        return StoreFull()  # LMDB says EIO for a write that the disk took only in part
     if isinstance(error, lmdb.ReadonlyError):
-        return fs.typed(13, str(error), folder)
-    return fs.typed(max(getattr(error, "code", 0) or 0, 0), f"{folder}: {error}", folder)
+        return fs.typed(errno.EACCES, str(error), folder)
+    return fs.typed(code, f"{folder}: {error}", folder)
 
 
 # --- looking before opening

@@ -194,9 +194,10 @@ class LogSnapshot:
             raise StoreDamaged(f"commit {seq} of {origin.hex()} cannot be read") from error
 
     def log_of(self, uid: bytes) -> list[Stored]:
-        """The events of one subject by place, signatures not judged."""
+        """The events of one subject by place, signatures not judged. What names another subject is not among them, whatever the
+        index says: a signature is good for one note."""
         found = (self.stored_at(keys.place_of_subject_key(key)) for key, _ in self.kv.scan(keys.SUBJECTS, uid))
-        return [stored for stored in found if stored is not None]
+        return [stored for stored in found if stored is not None and stored.event.note == uid]
 
     def judged(self, uid: bytes) -> list[Stored]:
         """The events of one subject in fold order, waiting ones last, signatures judged."""
