@@ -7,7 +7,7 @@ import pytest
 
 from memd_client.cli import doctor
 from memd_client.cli.doctor import Seen
-from tests.cli.world import World
+from tests.cli.world import PASSPHRASE, World
 
 OWN = '{ "model": "opus" }'
 
@@ -136,3 +136,21 @@ def test_a_key_that_others_can_read_is_a_fault(tmp_path) -> None:
     assert [fault.code for fault in doctor._keys(seen)] == ["key-open"]
     key.chmod(stat.S_IRUSR | stat.S_IWUSR)
     assert list(doctor._keys(seen)) == []
+
+
+@pytest.mark.parametrize("wants_key", [True, False])
+def test_at_a_terminal_a_person_is_asked(client: World, wants_key: bool) -> None:
+    """Before anything is written, and whether they want a key; the answer no is no fault."""
+    answers = [("Write this? [Y/n]: ", "y"), ("Make one now? [Y/n]: ", "y" if wants_key else "n")]
+    key = [("New passphrase: ", PASSPHRASE), ("again: ", PASSPHRASE)]
+    code, shown = client.at_terminal("install", answers=[*answers, *(key if wants_key else [])])
+    assert code == 0, shown
+    assert "Next: " in shown
+    assert len(client.memd("human", "show", "--json").json["enrolled"]) == wants_key
+
+
+def test_no_is_an_answer(client: World) -> None:
+    """Nothing is written."""
+    code, shown = client.at_terminal("install", answers=[("Write this? [Y/n]: ", "n")])
+    assert (code, settings(client)) == (1, OWN)
+    assert "Nothing was written" in shown
