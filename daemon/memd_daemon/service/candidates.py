@@ -8,12 +8,13 @@ import msgspec
 from memd_daemon import limits
 from memd_daemon.model.delivery import Context
 from memd_daemon.model.note import Note
+from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Kind, Priority
 from memd_daemon.rules.situation import Candidate, GateEvidence
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.recall import weighed
 from memd_daemon.service.repos import Place, scopes_at
-from memd_daemon.service.views import Looked, view_of
+from memd_daemon.service.views import Looked, grounded, view_from_log, view_of
 from memd_daemon.store.port import Snapshot
 from memd_hooks.events import Moment
 
@@ -45,25 +46,35 @@ def _of_kind(snapshot: Snapshot, scope: str, kind: Kind) -> Iterator[Note]:
             yield note
 
 
-def _candidate(parts: Parts, snapshot: Snapshot, place: Place, note: Note, looked: Looked, path: str = "") -> Candidate:
-    view = view_of(parts, snapshot, note, place, ground_ms=limits.GROUND_DEADLINE_MS, looked=looked)
-    return Candidate(view=msgspec.structs.replace(view, matched_path=path) if path else view)
+def _candidate(parts: Parts, snapshot: Snapshot, place: Place, note: Note, looked: Looked) -> Candidate:
+    return Candidate(view=view_of(parts, snapshot, note, place, ground_ms=limits.GROUND_DEADLINE_MS, looked=looked))
 
 
 def on_paths(
     parts: Parts, snapshot: Snapshot, place: Place, session: str, paths: Iterable[str], *, only_high: bool = False
 ) -> list[Candidate]:
     """Gotchas anchored to these files of the repository."""
-    found: dict[bytes, tuple[Note, str]] = {}
+    found: dict[bytes, NoteView] = {}
     for path in paths:
-        for scope in scopes_at(place, session):
-            for id_ in snapshot.notes_on_path(scope, path):
-                uid = snapshot.uid_of(id_)
-                note = snapshot.note(uid) if uid else None
-                if note is not None and (not only_high or note.priority == Priority.HIGH):
-                    found.setdefault(note.uid, (note, path))
+        for view in _on_path(parts, snapshot, place, session, path):
+            if not only_high or view.note.priority == Priority.HIGH:
+                found.setdefault(view.note.uid, view)
     looked: Looked = {}
-    return [_candidate(parts, snapshot, place, note, looked, path) for note, path in found.values()]
+    return [Candidate(view=grounded(parts, view, place, limits.GROUND_DEADLINE_MS, looked)) for view in found.values()]
+
+
+def _on_path(parts: Parts, snapshot: Snapshot, place: Place, session: str, path: str) -> tuple[NoteView, ...]:
+    """The views of a file's gotchas, their ground not looked at."""
+    scopes = scopes_at(place, session)
+
+    def made() -> tuple[NoteView, ...]:
+        ids = (id_ for scope in scopes for id_ in snapshot.notes_on_path(scope, path))
+        uids = [uid for uid in map(snapshot.uid_of, ids) if uid]
+        notes = [note for note in map(snapshot.note, uids) if note is not None]
+        views = (view_from_log(snapshot, note, place) for note in notes)
+        return tuple(msgspec.structs.replace(view, matched_path=path) for view in views)
+
+    return parts.views.of(snapshot, (*scopes, path), made)
 
 
 def on_prompt(

@@ -15,6 +15,7 @@ from memd_daemon.model.ids import uuid7
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Actor
 from memd_daemon.service.asker import Asker
+from memd_daemon.service.known import KnownViews
 from memd_daemon.service.search import Search
 from memd_daemon.store.port import Draft, Ledger, Store
 
@@ -34,6 +35,7 @@ class Parts:
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // limits.NS_PER_MS)
     ground: FileGround = field(default_factory=FileGround)
     checkouts: Checkouts = field(default_factory=Checkouts)
+    views: KnownViews = field(default_factory=KnownViews)
 
     def new_uid(self) -> bytes:
         return uuid7(self.now_ms(), self.chance(limits.UID_RANDOM_BYTES))

@@ -3,6 +3,8 @@
 import time
 from pathlib import Path
 
+import msgspec
+
 from memd_daemon import limits
 from memd_daemon.model.event import Anchor
 from memd_daemon.model.ids import NO_UID
@@ -34,6 +36,11 @@ def view_of(
     ``ground_ms``: how long the ground may be looked at; None for as long as it takes. ``looked``: shared by the views that are
     made for one answer.
     """
+    return grounded(parts, view_from_log(snapshot, note, place), place, ground_ms, {} if looked is None else looked)
+
+
+def view_from_log(snapshot: Snapshot, note: Note, place: Place | None) -> NoteView:
+    """The view of one note as far as the log alone says it: its ground is not looked at."""
     content = snapshot.text(note.shown.content)
     lineage = _lineage(snapshot, note)
     return NoteView(
@@ -44,7 +51,6 @@ def view_of(
         frame_class=lineage[0],
         at_command_line=note.surface == Surface.CLI and not note.session,
         untrusted=lineage[1],
-        ground=ground_of(parts, note, place, ground_ms, {} if looked is None else looked),
         tombstone=_tombstone(snapshot, note),
         derived_from=_ids(snapshot, note.derived_from),
         fallen_sources=_fallen(snapshot, note),
@@ -57,18 +63,17 @@ def view_of(
     )
 
 
-def ground_of(
-    parts: Parts, note: Note, place: Place | None, ground_ms: int | None, looked: Looked
-) -> tuple[GroundStatus, ...]:
-    """The anchors' statuses in the asking checkout; nothing where the note is of another repository."""
+def grounded(parts: Parts, view: NoteView, place: Place | None, ground_ms: int | None, looked: Looked) -> NoteView:
+    """The view with the anchors' statuses in the asking checkout; without any where the note is of another repository."""
+    note = view.note
     if place is None or not note.anchors or note.scope not in (place.scope, *_session_scopes(note)):
-        return ()
+        return view
     found = looked.get(note.anchors)
     if found is None:
         deadline = None if ground_ms is None else time.monotonic_ns() + ground_ms * limits.NS_PER_MS
         found = parts.ground.statuses(Path(place.checkout.root), place.checkout.branch, note.anchors, deadline)
         looked[note.anchors] = found
-    return found
+    return msgspec.structs.replace(view, ground=found)
 
 
 def _session_scopes(note: Note) -> tuple[str, ...]:

@@ -1,0 +1,50 @@
+"""Views that were made before: the edits of one turn ask for the gotchas of the same few files again and again.
+
+A view without its ground depends on the log alone, and the log only grows; so views are taken again while the snapshot counts as
+many commits and events as the one they were made from, and the first write after that forgets them all.
+"""
+
+import threading
+from collections.abc import Callable
+
+from memd_daemon import limits
+from memd_daemon.model.view import NoteView
+from memd_daemon.store.port import Snapshot
+
+Views = tuple[NoteView, ...]
+Key = tuple[str, ...]
+
+
+class KnownViews:
+    """Views by what they were asked for with. Safe to call from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._version = (-1, -1)
+        self._known: dict[Key, Views] = {}
+        self._count = 0
+
+    def of(self, snapshot: Snapshot, key: Key, made: Callable[[], Views]) -> Views:
+        """The views of ``key`` in this snapshot; ``made`` makes them from it. Their ground must not have been looked at."""
+        counts = snapshot.counts()
+        version = (counts.commits, counts.events)
+        with self._lock:
+            if version != self._version:
+                self._forget(version)
+            known = self._known.get(key)
+        if known is None:
+            known = made()
+            self._keep(version, key, known)
+        return known
+
+    def _keep(self, version: tuple[int, int], key: Key, views: Views) -> None:
+        with self._lock:
+            if version != self._version:  # another thread has come with a later snapshot
+                return
+            if self._count + len(views) > limits.VIEWS_KNOWN_MAX:
+                self._forget(version)
+            self._count += len(views) - len(self._known.get(key, ()))
+            self._known[key] = views
+
+    def _forget(self, version: tuple[int, int]) -> None:
+        self._version, self._known, self._count = version, {}, 0
