@@ -3,7 +3,7 @@
 Neither content nor summary stands here: what a note says is told by its frames alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, cast
 
 import msgspec
@@ -47,13 +47,17 @@ class _Names:
     def line(self, text: str) -> str:
         return escape_line(text, self.tags)
 
+    def part(self, text: str) -> str:
+        """Of a list whose commas and semicolons are memd's own."""
+        return escape_line(text, self.tags, stops=",;")
+
 
 def event_line(view: EventView, tags: Sequence[str]) -> str:
     """``2026-03-04  agent by mcp  revoked by [52] (reason: "…")  [without effect]``; no line end."""
     event = view.stored.event
     names = _Names(view, tags)
     actor = f"{names.line(event.actor)}{', signed' if view.stored.signed else ''}"
-    session = f", session {names.line(event.session)}" if event.session else ""
+    session = f", session {names.part(event.session)}" if event.session else ""
     line = f"{date(event.at)}  {actor} by {names.line(event.surface)}{session}  {_what(view, names)}"
     effect = _EFFECTS.get(view.effect)
     return f"{line}  [{effect}]" if effect else line
@@ -81,10 +85,11 @@ def _plain(payload: msgspec.Struct, names: _Names) -> str:
 def _recorded(payload: msgspec.Struct, names: _Names) -> str:
     p = cast(ev.Recorded, payload)
     source = " ".join(filter(None, (p.source.type, p.source.ref)))
-    facts = [f"{p.kind}, {p.priority}, {p.provenance}, scope {p.scope.partition(':')[0]}, source {source}"]
+    parts = (p.kind, p.priority, p.provenance, f"scope {p.scope.partition(':')[0]}", f"source {source}")
+    facts = [", ".join(map(names.part, parts))]
     facts += [f"corrects {names.note(uid)}" for uid in p.corrects]
     facts += [f"derived from {names.note(uid)}" for uid in p.derived_from]
-    return ": " + "; ".join(names.line(fact) for fact in facts)
+    return ": " + "; ".join(facts)
 
 
 def _promoted(payload: msgspec.Struct, names: _Names) -> str:
@@ -109,7 +114,7 @@ def _revised(payload: msgspec.Struct, names: _Names) -> str:
 
 def _confirmed(payload: msgspec.Struct, names: _Names) -> str:
     anchors = cast(ev.Confirmed, payload).anchors
-    return f": {', '.join(names.line(a.path) for a in anchors)}" if anchors else ""
+    return f": {', '.join(names.part(a.path) for a in anchors)}" if anchors else ""
 
 
 def _conflict(payload: msgspec.Struct, names: _Names) -> str:
@@ -120,17 +125,21 @@ def _conflict(payload: msgspec.Struct, names: _Names) -> str:
 
 def _amended(payload: msgspec.Struct, names: _Names) -> str:
     p = cast(ev.Amended, payload)
-    changes = [f"priority {p.priority}"] if p.priority else []
-    changes += [f"tags {', '.join(p.tags) or 'none'}"] if p.tags is not None else []
-    changes += [f"anchors {', '.join(a.path for a in p.anchors) or 'none'}"] if p.anchors is not None else []
-    changes += [f"scope {p.scope.partition(':')[0]}"] if p.scope else []
-    changes += [f"under {p.under or 'the whole repository'}"] if p.under is not None else []
-    return ": " + "; ".join(names.line(change) for change in changes)
+    changes = [f"priority {names.part(p.priority)}"] if p.priority else []
+    changes += [f"tags {_listed(p.tags, names)}"] if p.tags is not None else []
+    changes += [f"anchors {_listed((a.path for a in p.anchors), names)}"] if p.anchors is not None else []
+    changes += [f"scope {names.part(p.scope.partition(':')[0])}"] if p.scope else []
+    changes += [f"under {names.part(p.under) or 'the whole repository'}"] if p.under is not None else []
+    return ": " + "; ".join(changes)
+
+
+def _listed(texts: Iterable[str], names: _Names) -> str:
+    return ", ".join(map(names.part, texts)) or "none"
 
 
 def _evidence(payload: msgspec.Struct, names: _Names) -> str:
     bound = cast(ev.EvidenceBound, payload).evidence
-    return ": " + ", ".join(f"turn {e.turn} ({names.line(e.attestation)})" for e in bound)
+    return ": " + ", ".join(f"turn {e.turn} ({names.part(e.attestation)})" for e in bound)
 
 
 def _flagged(payload: msgspec.Struct, names: _Names) -> str:

@@ -31,7 +31,7 @@ def _recorded(note: Note, tags: Sequence[str]) -> str:
     facts = [f"  recorded: {date(note.created_at)} by {escape_line(note.actor, tags)}"]
     facts += [f"through {escape_line(note.surface, tags)}"] if note.surface else []
     facts += [f"in {escape_line(note.harness, tags)}"] if note.harness else []
-    facts += [f"session {escape_line(note.session, tags)}"] if note.session else []
+    facts += [f"session {escape_line(note.session, tags, stops=',')}"] if note.session else []
     facts += [f"turn {note.turn}"] if note.turn else []
     return ", ".join(facts)
 
