@@ -11,7 +11,7 @@ import pytest
 
 from memd_daemon.frames.envelope import bundle, envelope
 from memd_daemon.frames.history import event_line
-from memd_daemon.frames.hold import held
+from memd_daemon.frames.hold import HELD
 from memd_daemon.frames.push import pushed, renderings
 from memd_daemon.frames.recall import recalled
 from memd_daemon.frames.show import shown
@@ -228,7 +228,7 @@ def renderings_of_files() -> dict[str, dict[str, str]]:
             "one and eleven left out": bundle(three[:1], texts[:1], range(51, 62)),
             "one and thirteen left out": bundle(three[:1], texts[:1], range(51, 64)),
             "nothing but a rule that did not fit": bundle([], [], [51]),
-            "held": held(block),
+            "held": block + HELD,
         },
         "envelope.txt": {
             f"{name}, {count}": "\n".join(envelope([view] * count))

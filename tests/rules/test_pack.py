@@ -156,7 +156,7 @@ def test_a_note_arrives_once() -> None:
 
 
 def test_ten_thousand_candidates_deliver_what_twenty_would() -> None:
-    """The best of a large store and nothing beyond the budget, the rest counted (AT17)."""
+    """The best of a large store and nothing beyond the budget, the rest counted."""
     best = [make_one(i, **RULE, priority="high", content=f"rule {i:05} " + "word " * 80) for i in range(20)]
     others = [make_one(100 + i, **RULE, content=f"rule {i:05} " + "word " * 80) for i in range(9_980)]
     few, many = decide(make_now(), best), decide(make_now(), [*best, *others])
@@ -168,7 +168,7 @@ def test_ten_thousand_candidates_deliver_what_twenty_would() -> None:
 
 
 def test_repeated_blocks_are_byte_identical() -> None:
-    """Start, clear and compaction of an unchanged store give the same bytes; a resume gives none (AT18)."""
+    """Start, clear and compaction of an unchanged store give the same bytes; a resume gives none."""
     candidates = [make_one(i, **RULE, stands="a.py") for i in range(1, 9)]
     first = decide(make_now(), candidates)
     shuffled = random.Random(7).sample(candidates, len(candidates))

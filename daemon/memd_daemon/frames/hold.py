@@ -6,8 +6,3 @@ The sentence follows the bundle's last line, which is memd's own: after a note's
 from typing import Final
 
 HELD: Final = " This edit was held once so that you see this first; repeat the same call to make it."
-
-
-def held(block: str) -> str:
-    """The reason for the denial: the bundle ``block`` and what to do."""
-    return block + HELD

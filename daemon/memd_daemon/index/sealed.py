@@ -40,6 +40,15 @@ def write_sealed(path: Path, write: Callable[[Path], None]) -> None:
         aside.unlink(missing_ok=True)
 
 
+def write_sealed_bytes(path: Path, content: bytes) -> None:
+    """Seal `content` as the payload at `path`."""
+
+    def put(aside: Path) -> None:
+        aside.write_bytes(content)
+
+    write_sealed(path, put)
+
+
 def read_sealed(path: Path) -> memoryview:
     """The payload, mapped read-only for as long as the view lives.
 

@@ -30,7 +30,7 @@ from memd_daemon import limits
 from memd_daemon.index import native
 from memd_daemon.index.exact import ExactIndex, cosines, nearest
 from memd_daemon.index.port import Fetch, Unreadable
-from memd_daemon.index.sealed import read_sealed, write_sealed
+from memd_daemon.index.sealed import read_sealed, write_sealed, write_sealed_bytes
 
 if TYPE_CHECKING:
     from memd_daemon.index.port import AnyVector
@@ -235,8 +235,7 @@ class ScopedVectors:
                 self._save_scope(scope)
             if self._folder is not None:
                 card = SavedScopes(FORMAT, self.model_id, self.dim, mark, self._saved)
-                content = msgspec.json.encode(card)
-                write_sealed(self._folder / "scopes.json", lambda aside: put_bytes(aside, content))
+                write_sealed_bytes(self._folder / "scopes.json", msgspec.json.encode(card))
 
     def load(self) -> int | None:
         """Take in what was saved and return its mark; None (and nothing held) if there is nothing whole of this model."""
@@ -309,7 +308,3 @@ def file_name(scope: str) -> str:
 
 def kind_of(index: ExactIndex | UsearchIndex) -> Literal["exact", "usearch"]:
     return "exact" if isinstance(index, ExactIndex) else "usearch"
-
-
-def put_bytes(path: Path, content: bytes) -> None:
-    path.write_bytes(content)

@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 import shutil
 import threading
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -36,7 +35,7 @@ import msgspec
 from memd_daemon import limits
 from memd_daemon.index.pending import FIELDS, PendingNotes, Term, Told
 from memd_daemon.index.port import Unreadable
-from memd_daemon.index.sealed import read_sealed, write_sealed
+from memd_daemon.index.sealed import checksum, read_sealed, write_sealed_bytes
 from memd_daemon.index.terms import STOP_WORDS, Terms, terms_of
 
 FORMAT: Final = 1
@@ -252,8 +251,8 @@ class WordIndex:
             names = [path.name for path in self._path.iterdir() if is_of_index(path.name)]
             known = {name: crc for name, crc in self._files.items() if name != "meta.json"}  # the others never change
             self._files = {name: known.get(name) or crc_of(self._path / name) for name in names}
-            content = msgspec.json.encode(Sealed(FORMAT, mark, self._notes, dict(self._lengths), self._files))
-            write_sealed(self._path / SEAL, lambda aside: put_bytes(aside, content))
+            sealed = Sealed(FORMAT, mark, self._notes, dict(self._lengths), self._files)
+            write_sealed_bytes(self._path / SEAL, msgspec.json.encode(sealed))
         self._mark = mark
 
     # --- searching
@@ -317,12 +316,5 @@ def is_of_index(name: str) -> bool:
 
 def crc_of(path: Path) -> int:
     """CRC-32 of a file."""
-    crc = 0
     with path.open("rb") as file:
-        while block := file.read(limits.FILE_BLOCK_BYTES):
-            crc = zlib.crc32(block, crc)
-    return crc
-
-
-def put_bytes(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
+        return checksum(file.fileno())[1]

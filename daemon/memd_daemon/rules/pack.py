@@ -17,7 +17,7 @@ from typing import Final
 from memd_daemon.frames import envelope
 from memd_daemon.frames.digest import rendering_digest
 from memd_daemon.frames.push import renderings
-from memd_daemon.limits import REVOKED_DIRECTIVES_MAX_TOKENS
+from memd_daemon.limits import BYTES_PER_TOKEN, REVOKED_DIRECTIVES_MAX_TOKENS
 from memd_daemon.model.view import Weight
 from memd_daemon.model.words import Kind
 from memd_daemon.rules.order import is_revoked_directive, place
@@ -36,7 +36,6 @@ SAYS: Final[dict[str, str]] = {
 }
 """The names these rules leave a note out by, in the order they are tried."""
 
-_BYTES_PER_TOKEN: Final = 4  # the floor that every cost keeps to
 _LINE_END: Final = "\n"
 
 
@@ -154,7 +153,7 @@ class _Note:
     @property
     def least_tokens(self) -> int:
         """What the note costs at least, known without a rendering: most of a large store does not fit."""
-        return 0 if self.view.revoked else len(self.view.content) // _BYTES_PER_TOKEN
+        return 0 if self.view.revoked else len(self.view.content) // BYTES_PER_TOKEN
 
     def tokens(self, level: int) -> int:
         return self._size(level)[0]
