@@ -1,6 +1,6 @@
 """What a new note is near to, and what it was built on (model.md, sections 4 and 5)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 import msgspec
 
@@ -22,9 +22,18 @@ class Kin(msgspec.Struct, frozen=True, kw_only=True):
     informed_by: tuple[bytes, ...] = ()
 
 
-def alike(parts: Parts, snapshot: Snapshot, content: str, scope: str, share: float) -> Iterator[tuple[int, Note]]:
-    """Notes of this scope or the global one whose words are alike enough, best first."""
+class Alike(msgspec.Struct, frozen=True, kw_only=True):
+    """A note whose words are those of a new one to the share ``likeness``; 1 where their vectors say it."""
+
+    id: int
+    note: Note
+    likeness: float
+
+
+def alike(parts: Parts, snapshot: Snapshot, content: str, scope: str) -> list[Alike]:
+    """The notes of this scope or the global one that are nearest, best first: one search for all that is asked of them."""
     words = text.words_of(content)
+    found = []
     for hit in parts.search.find(content, (scope, GLOBAL), limits.RECALL_DEFAULT_K):
         uid = snapshot.uid_of(hit.id)
         note = snapshot.note(uid) if uid else None
@@ -32,21 +41,22 @@ def alike(parts: Parts, snapshot: Snapshot, content: str, scope: str, share: flo
         if note is None or other is None or note.forgotten:
             continue
         close = hit.cosine is not None and hit.cosine >= limits.TOMBSTONE_NEAR_COSINE
-        if close or text.likeness(words, text.words_of(other)) >= share:
-            yield hit.id, note
+        likeness = 1.0 if close else text.likeness(words, text.words_of(other))
+        found.append(Alike(id=hit.id, note=note, likeness=likeness))
+    return found
 
 
-def near(parts: Parts, snapshot: Snapshot, content: str, scope: str) -> list[int]:
+def near(found: Iterable[Alike]) -> list[int]:
     """Ids of held notes that say nearly the same."""
-    found = alike(parts, snapshot, content, scope, limits.NEAR_DUPLICATE_SHARE)
-    return [id_ for id_, note in found if not note.revoked]
+    return [one.id for one in found if one.likeness >= limits.NEAR_DUPLICATE_SHARE and not one.note.revoked]
 
 
-def struck_through(parts: Parts, snapshot: Snapshot, content: str, scope: str) -> list[tuple[int, Note, str]]:
+def struck_through(parts: Parts, snapshot: Snapshot, found: Iterable[Alike]) -> list[tuple[int, Note, str]]:
     """(id, note, tombstone) of revoked beliefs that the content says again."""
-    found = alike(parts, snapshot, content, scope, limits.TOMBSTONE_NEAR_SHARE)
     return [
-        (id_, note, tombstone(view_of(parts, snapshot, note, None), parts.tags)) for id_, note in found if note.revoked
+        (one.id, one.note, tombstone(view_of(parts, snapshot, one.note, None), parts.tags))
+        for one in found
+        if one.likeness >= limits.TOMBSTONE_NEAR_SHARE and one.note.revoked
     ]
 
 

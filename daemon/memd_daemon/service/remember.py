@@ -54,8 +54,9 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
     with parts.store.read() as snapshot:
         others = _others(snapshot, request)
         evidence = check_evidence(parts, snapshot, request, wanted)
-        tombstones = _mistake_told(parts, snapshot, wanted, others)
-        near = lineage.near(parts, snapshot, wanted.content, wanted.scope)
+        alike = lineage.alike(parts, snapshot, wanted.content, wanted.scope)
+        tombstones = _mistake_told(parts, snapshot, alike, others)
+        near = lineage.near(alike)
         kin = lineage.kin_of(parts, snapshot, wanted.content, asker, others.corrected)
         key_id = key_in_use(snapshot) if request.endorse else b""
         told = _lowered(snapshot, wanted, kin)
@@ -79,10 +80,10 @@ def _others(snapshot: Snapshot, request: api.Remember) -> Others:
     )
 
 
-def _mistake_told(parts: Parts, snapshot: Snapshot, wanted: Wanted, others: Others) -> list[str]:
+def _mistake_told(parts: Parts, snapshot: Snapshot, alike: list[lineage.Alike], others: Others) -> list[str]:
     """Tombstones to answer with. Raises KnownMistake where the content is a revoked belief and `despite` does not name it."""
     told = []
-    for id_, note, line in lineage.struck_through(parts, snapshot, wanted.content, wanted.scope):
+    for id_, note, line in lineage.struck_through(parts, snapshot, alike):
         if note.uid not in others.corrected:
             raise errors.KnownMistake(line, id_, id_)
         told.append(line)
