@@ -296,7 +296,7 @@ def _decoded(path: str, raw: bytes) -> KeyFile:
             for part in (fields["key_id"], fields["public"], kdf["salt"], cipher["nonce"], fields["secret"])
         ]
         n, r, p = (int(kdf[name]) for name in "nrp")
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):  # of whatever somebody may have put there
         raise KeyDamaged(path, "it is not a key file of memd") from None
     if kinds != (KEY_FORMAT, "scrypt", "chacha20-poly1305"):
         raise KeyDamaged(path, "it is of a format that this memd does not know")

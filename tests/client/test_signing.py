@@ -284,6 +284,7 @@ def edited(path: str, **changes: Any) -> None:
         {"kdf__n": 2**21},
         {"kdf__n": 2**15 + 1},
         {"kdf__n": "many"},
+        {"kdf__n": float("inf")},
         {"kdf__r": 1},
         {"kdf__p": 16},
         {"kdf__salt": "00"},
@@ -303,7 +304,10 @@ def test_a_file_that_was_changed_is_named_as_damaged(path: str, changes: dict[st
         signing.load_key(path)
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"null", b"\xff", b"{}", b'{"format": "memd-key/1"}', b" " * 5000])
+NO_KEYS = [b"", b"{", b"[]", b"null", b"\xff", b"{}", b'{"format": "memd-key/1"}', b" " * 5000, b"[" * 4000]
+
+
+@pytest.mark.parametrize("raw", NO_KEYS, ids=range(len(NO_KEYS)))
 def test_a_file_that_is_no_key_is_named_as_damaged(path: str, raw: bytes) -> None:
     """Whatever stands in it."""
     signing.write_key(path, KEY)
