@@ -75,10 +75,6 @@ class Redactor:
             text = _replaced(text, spans)
         return text
 
-    def redact_bytes(self, raw: bytes) -> bytes:
-        """The same over bytes that may not be UTF-8 throughout (logs, spooled input); what is not is kept as it is."""
-        return self.redact(raw.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-
     def find(self, text: str) -> list[Span]:
         """What one round finds in ``text``, in order and without overlaps."""
         if not text:
