@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from memd_client import api
+from memd_daemon import limits
 from tests.service.desk import Desk, make_repo
 
 QUESTION = "which port does the service listen on?"
@@ -100,3 +101,15 @@ def test_a_note_is_found_before_any_index_is_in(tmp_path: Path) -> None:
     search.load_words()
     assert [f.note.id for f in desk.recall(QUESTION).found] == [made.id]
     desk.close()
+
+
+def test_words_are_committed_although_vectors_still_wait(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import writes faster than vectors come: what every search looks through word by word must not grow meanwhile."""
+    monkeypatch.setattr(limits, "WORDS_PENDING_MAX", 3)
+    search = desk.daemon.parts.search
+    search.load_model()
+    for number in range(5):
+        desk.remember(f"The service number {number} listens on port {8000 + number}.")
+    assert search.embed_waiting(search._is_interrupted) == 0
+    search._flush_words()
+    assert search.embed_waiting(search._is_interrupted) == 5

@@ -98,14 +98,22 @@ class Search:
             self.load_model()
             while not self._stop.is_set():
                 self._wake.clear()
-                self.embed_waiting(self._stop.is_set)
-                if self._words is not None and self._words.pending >= limits.WORDS_PENDING_MAX:
+                self.embed_waiting(self._is_interrupted)
+                if self._words_are_due():
                     self._flush_words()
+                    continue  # the queue may have been left for it
                 if self._vectors is not None and self._vectors.unsaved >= limits.UNSAVED_VECTORS_MAX:
                     self._save_vectors()
                 self._wake.wait()
         except Exception:  # the daemon goes on with what is in: hooks answer from words, or not at all
             log.exception("the indexes stopped")
+
+    def _is_interrupted(self) -> bool:
+        """Whether embedding has to wait: an import writes faster than vectors come, and each search looks through pending words."""
+        return self._stop.is_set() or self._words_are_due()
+
+    def _words_are_due(self) -> bool:
+        return self._words is not None and self._words.pending >= limits.WORDS_PENDING_MAX
 
     def load_words(self) -> None:
         """The word index, brought up to date with the store, or made anew where it is missing or harmed."""
