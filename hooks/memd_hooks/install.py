@@ -295,11 +295,11 @@ class _SettingsStep(Step, frozen=True, kw_only=True):
     def _put_in(self, home: Path, record: SettingsRecord) -> None:
         known = registry.load(home)
         backup = registry.backup_of(home, self.path)
-        registry.keep_backup(home, self.path, self.base)
-        registry.save(home, known.with_record(record))
         with contextlib.ExitStack() as undo:
             undo.callback(registry.keep_backup, home, self.path, backup)
+            registry.keep_backup(home, self.path, self.base)
             undo.callback(registry.save, home, known)
+            registry.save(home, known.with_record(record))
             for folder in missing_folders(self.path):
                 folder.mkdir(mode=0o700)
             self._write()

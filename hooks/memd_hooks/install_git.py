@@ -183,10 +183,12 @@ class _Addition(Step, frozen=True, kw_only=True):
         if _content(self.path) != self.before:
             raise Changed
         known = registry.load(home)
-        registry.keep_backup(home, self.path, self.original)
-        registry.save(home, known.with_record(self.record))
+        backup = registry.backup_of(home, self.path)
         with contextlib.ExitStack() as undo:
+            undo.callback(registry.keep_backup, home, self.path, backup)
+            registry.keep_backup(home, self.path, self.original)
             undo.callback(registry.save, home, known)
+            registry.save(home, known.with_record(self.record))
             for folder in missing_folders(self.path):
                 folder.mkdir()
             if self.moves:

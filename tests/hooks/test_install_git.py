@@ -327,9 +327,12 @@ def test_something_in_the_way_is_named(repository: Repository) -> None:
     assert "is in the way" in str(repository.install().refusals[0])
 
 
-def test_a_failure_in_between_puts_all_back(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The old hook is in its place again when the new one could not be written."""
-    repository.write_hook("#!/usr/bin/env python3\n")
+@pytest.mark.parametrize("theirs", ["#!/usr/bin/env python3\n", "#!/bin/sh\necho theirs\n"])
+def test_a_failure_in_between_puts_all_back(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, theirs: str
+) -> None:
+    """The old hook is in its place again when the new one could not be written, and no copy of it is kept."""
+    repository.write_hook(theirs)
     before = hooks_tree(repository.hook.parent)
 
     def fails(*_: object, **__: object) -> None:
@@ -340,6 +343,7 @@ def test_a_failure_in_between_puts_all_back(repository: Repository, monkeypatch:
         assert "No space left" in str(repository.install().refusals[0])
     assert hooks_tree(repository.hook.parent) == before
     assert registry.load(repository.home) == registry.Registry()
+    assert not (repository.home / "backup").exists()
 
 
 def test_a_repository_that_is_gone_is_forgotten(repository: Repository) -> None:
