@@ -14,29 +14,34 @@ from memd_client import signing
 from memd_client.cli import app
 from memd_client.cli.app import COMMANDS, root, run
 from memd_client.cli.shape import LazyGroup
+from tests.cli.world import World
 
 LOADED = "import sys; sys.argv = ['memd', *{words!r}]; from memd_client.cli import main\ntry: main()\nexcept SystemExit: pass\n"
 
 
-def loaded_by(*words: str, home: Path) -> set[str]:
+def loaded_by(*words: str, world: World) -> set[str]:
     """The modules that a command into a pipe has loaded at its end."""
     program = LOADED.format(words=words) + "print(*sys.modules)"
-    environ = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
-        [sys.executable, "-I", "-c", program], env=environ, capture_output=True, text=True, check=True, cwd=home
+        [sys.executable, "-I", "-c", program],
+        env=world.environ,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=world.repository,
     )
     return set(done.stdout.splitlines()[-1].split())
 
 
-def test_the_version_costs_no_import(tmp_path: Path) -> None:
+def test_the_version_costs_no_import(fresh: World) -> None:
     """It is asked for by scripts and by installers."""
-    assert {"click", "msgspec", "rich"}.isdisjoint(loaded_by("--version", home=tmp_path))
+    assert {"click", "msgspec", "rich"}.isdisjoint(loaded_by("--version", world=fresh))
 
 
 @pytest.mark.parametrize("words", [("status",), ("status", "--json"), ("list",), ("--help",)])
-def test_a_pipe_never_pays_for_rich(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_pipe_never_pays_for_rich(fresh: World, words: tuple[str, ...]) -> None:
     """An agent's shell runs these; neither rich nor the crypto library is loaded for it."""
-    loaded = loaded_by(*words, home=tmp_path)
+    loaded = loaded_by(*words, world=fresh)
     assert "click" in loaded
     assert {"rich", "cryptography", "asyncio"}.isdisjoint(loaded)
 
