@@ -29,8 +29,11 @@ BUDGET_DIRECTIVES_FLOOR_TOKENS: Final = 500  # no setting takes the rules away (
 REVOKED_DIRECTIVES_MAX_TOKENS: Final = 300  # tombstones stand last at a start, and may not crowd out rules
 LEFT_OUT_IDS_MAX: Final = 10  # then "and k others"
 RENDERING_DIGEST_BYTES: Final = 16
-GATE_COSINE: Final = 0.42  # unnormalized similarity at which a note may interrupt a prompt (docs/delivery.md)
-GATE_IDF_SHARE: Final = 0.35  # share of the prompt's idf mass that a note's words carry
+GATE_COSINE: Final = 0.60  # unnormalized similarity at which a note may interrupt a prompt (scripts/calibrate_gate.py)
+GATE_IDF_SHARE: Final = 0.60  # share of the prompt's idf mass that a note's words carry
+GATE_WORDS_COSINE: Final = (
+    0.35  # similarity that words alone need: "do it" shares its words with much, and its meaning with nothing
+)
 GATE_TERMS_MIN: Final = 2  # content terms that must match where no identifier does
 PROMPT_CANDIDATES: Final = 20  # what may pass the gate at one prompt, before the budget decides
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from memd_daemon.frames.digest import rendering_digest, same_rendering
-from memd_daemon.limits import GATE_COSINE, GATE_IDF_SHARE, GATE_TERMS_MIN
+from memd_daemon.limits import GATE_COSINE, GATE_IDF_SHARE, GATE_TERMS_MIN, GATE_WORDS_COSINE
 from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Currency, Kind, Priority, Provenance, Shelf, TaskState
 from memd_daemon.rules.situation import Candidate, Situation
@@ -97,8 +97,9 @@ def passes_gate(one: Candidate) -> bool:
     gate = one.gate
     if gate is None:
         return False
+    near = gate.cosine is None or gate.cosine >= GATE_WORDS_COSINE
     words = gate.idf_share >= GATE_IDF_SHARE and (gate.terms >= GATE_TERMS_MIN or gate.identifiers > 0)
-    return gate.cosine >= GATE_COSINE or words
+    return (gate.cosine or 0.0) >= GATE_COSINE or (words and near)
 
 
 def _below_gate(now: Situation, one: Candidate) -> bool:

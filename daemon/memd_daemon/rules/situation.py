@@ -21,7 +21,7 @@ Measure = Callable[[str], int]
 class GateEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """How a prompt and a note agree, unnormalized: what the gate reads."""
 
-    cosine: float = 0.0
+    cosine: float | None = None  # None: no vector was there to compare
     idf_share: float = 0.0  # of the prompt's idf mass, carried by words of the note
     terms: int = 0  # content terms that match
     identifiers: int = 0  # of these, the identifiers

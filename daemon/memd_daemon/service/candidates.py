@@ -91,7 +91,7 @@ def on_prompt(
             continue
         evidence = match(snapshot.text(note.shown.content) or "")
         gate = GateEvidence(
-            cosine=hit.cosine or 0.0,
+            cosine=hit.cosine,
             idf_share=evidence.idf_share,
             terms=evidence.terms,
             identifiers=evidence.identifiers,
