@@ -325,10 +325,12 @@ class StoreContract:
             assert folded is not None
             assert encode_note(pen.note(uid)) == encode_note(folded)
 
-    def test_a_closed_store_takes_nothing(self, pen: Pen) -> None:
-        """Closing twice is fine; writing afterwards says that memd is stopping."""
+    def test_a_closed_store_takes_and_gives_nothing(self, pen: Pen) -> None:
+        """Closing twice is fine; reading and writing afterwards say that memd is stopping."""
         pen.store.close()
         pen.store.close()
+        with pytest.raises(Stopping):
+            pen.store.read().__enter__()
         with pytest.raises(Stopping):
             pen.store.write(lambda txn: None)
 

@@ -45,6 +45,8 @@ def test_network_kinds_are_refused(kind: str, refused: bool) -> None:
 
 def test_a_folder_that_is_kept_in_step_is_refused(home: Path) -> None:
     """The mark of a syncing program above the home: refused, nothing made, unless the user insists."""
+    (home.parent / ".dropbox").mkdir()  # stands in the home of everybody who uses Dropbox
+    fs.refuse_unreliable(home)
     (home.parent / ".stfolder").mkdir()
     with pytest.raises(NetworkFileSystem, match="kept in step"):
         open_store(home)

@@ -47,6 +47,8 @@ PERSON_ONLY: Final[dict[str, str]] = {
 """Acts on an endorsed note that only a person may take, and the word under which they are proposed."""
 
 
+_KINDS: Final = frozenset(Kind)
+_PRIORITIES: Final = frozenset(Priority)
 _UNREVIEWED: Final = frozenset({Provenance.AUTO, Provenance.AGENT})
 """What a note or a revision may be recorded as; only `promoted` goes further."""
 
@@ -152,7 +154,7 @@ def _propose_instead(note: Note, stored: Stored, payload: msgspec.Struct) -> Not
 
 
 def _recorded(stored: Stored, p: ev.Recorded) -> Note | None:
-    if p.provenance not in _UNREVIEWED or p.kind not in list(Kind) or p.priority not in list(Priority):
+    if p.provenance not in _UNREVIEWED or p.kind not in _KINDS or p.priority not in _PRIORITIES:
         return None
     e = stored.event
     first = Revision(content=p.content, summary=p.summary, provenance=p.provenance, at=e.at, event=e.uid)
@@ -328,7 +330,7 @@ def widens(old_scope: str, old_under: str, scope: str, under: str) -> bool:
 
 def _amended(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     p = cast(ev.Amended, p)
-    if p.priority and p.priority not in list(Priority):
+    if p.priority and p.priority not in _PRIORITIES:
         return None
     scope = p.scope or note.scope
     under = note.under if p.under is None else p.under

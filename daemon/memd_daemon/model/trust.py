@@ -172,6 +172,8 @@ def is_signed(stored: Stored, note_before: Note | None, identity: Identity, proo
 def judged(events: Iterable[Stored], identity: Identity, proof: Proof) -> list[Stored]:
     """``events`` of one subject in fold order, waiting ones last, each with ``signed`` worked out anew."""
     done, waiting = fold.order(events)
+    if not any(stored.sig for stored in done):
+        return [_unsigned(stored) for stored in (*done, *waiting)]
     told: dict[bytes, Stored] = {}
     note: Note | None = None
     for stored in done:
@@ -181,7 +183,11 @@ def judged(events: Iterable[Stored], identity: Identity, proof: Proof) -> list[S
         known = msgspec.structs.replace(stored, signed=is_signed(stored, before, identity, proof))
         told[stored.event.uid] = known
         note, _ = fold.step(note, known)
-    return [*told.values(), *(msgspec.structs.replace(s, signed=False) for s in waiting)]
+    return [*told.values(), *map(_unsigned, waiting)]
+
+
+def _unsigned(stored: Stored) -> Stored:
+    return msgspec.structs.replace(stored, signed=False) if stored.signed else stored
 
 
 def seen_by(stored: Stored, known: Iterable[Stored]) -> Note | None:

@@ -23,18 +23,14 @@ NETWORK_KINDS: Final = frozenset({
     "9p", "ocfs2", "gfs2", "davfs", "ncpfs", "vboxsf", "prl_fs",
 })  # fmt: skip
 NETWORK_FUSE: Final = ("sshfs", "rclone", "s3fs", "gcsfuse", "davfs", "smbnetfs", "curlftpfs", "glusterfs", "gvfs", "goofys",
-                       "google-drive", "onedrive", "juicefs", "mergerfs", "seadrive", "encfs", "vmhgfs")  # fmt: skip
+                       "google-drive", "onedrive", "juicefs", "seadrive", "vmhgfs")  # fmt: skip
 """Subtypes of FUSE that stand for another machine, or for files that another program rewrites."""
 
-SYNC_MARKS: Final = (
-    ".dropbox",
-    ".stfolder",
-    ".owncloudsync.log",
-    ".nextcloudsync.log",
-    ".SeaDriveRoot",
-    ".849C9593-D756-4E56-8D6E-42412F2A707B",
-)
-"""What Dropbox, Syncthing, ownCloud, Nextcloud, SeaDrive and OneDrive leave at the top of a folder that they keep in step."""
+SYNC_MARKS: Final = (".dropbox.cache", ".stfolder", ".owncloudsync.log", ".nextcloudsync.log", ".tmp.driveupload")
+"""What Dropbox, Syncthing, ownCloud, Nextcloud and Google Drive leave at the top of a folder that they keep in step.
+
+(``~/.dropbox`` is no such mark: it holds Dropbox's settings and stands in the home of everybody who uses it.)
+"""
 
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
@@ -118,8 +114,15 @@ def refuse_unreliable(home: Path) -> None:
         raise NetworkFileSystem(home, kind)
     for folder in (real, *real.parents):
         for mark in SYNC_MARKS:
-            if (folder / mark).exists():
+            if _stands(folder / mark):
                 raise NetworkFileSystem(home, f"a folder that is kept in step with other machines ({folder})")
+
+
+def _stands(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False  # a folder above that this user may not search is no folder that he keeps in step
 
 
 def unreliable_kind(kind: str) -> str:

@@ -22,7 +22,7 @@ from typing import Any, Final, TypeVar
 
 import lmdb
 
-from memd_daemon.errors import MemdError, StoreDamaged, StoreFull, StoreNewer
+from memd_daemon.errors import MemdError, Stopping, StoreDamaged, StoreFull, StoreNewer
 from memd_daemon.limits import (
     LEDGER_MAP_RESERVED_BYTES,
     MAP_GROW_WAIT_S,
@@ -152,6 +152,7 @@ class Environment:
         self._gate = _Gate()
         self._writing = threading.Lock()
         self.commits = 0  # transactions that reached the disk
+        self._closed = False
         with self._typed():
             self._open()
 
@@ -199,8 +200,14 @@ class Environment:
     @contextlib.contextmanager
     def reading(self) -> Iterator[LmdbTables]:
         self.check_process()
-        with self._gate.inside(), self._typed(), self._env.begin() as txn:
-            yield LmdbTables(txn, self._dbs, self.size)
+        with self._gate.inside():
+            self._check_open()
+            with self._typed(), self._env.begin() as txn:
+                yield LmdbTables(txn, self._dbs, self.size)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Stopping
 
     def writing(self, work: Callable[[Writing], T]) -> T:
         """One work in a transaction of its own, in the caller's thread."""
@@ -217,6 +224,7 @@ class Environment:
         """The one owner of write transactions: every work in a nested one, one commit around all."""
         self.check_process()
         with self._writing, self._typed():
+            self._check_open()
             while True:
                 try:
                     outcomes = self._attempt(works)
@@ -267,9 +275,13 @@ class Environment:
     def close(self) -> None:
         """Waits for the snapshots that are open; one that is held for too long keeps the map until the process ends."""
         self.check_process()
-        with self._writing, contextlib.suppress(StoreFull), self._gate.alone(), self._typed():
-            self._env.sync(True)
-            self._env.close()
+        with self._writing:
+            already, self._closed = self._closed, True
+            if already:
+                return
+            with contextlib.suppress(StoreFull), self._gate.alone(), self._typed():
+                self._env.sync(True)
+                self._env.close()
 
 
 def _typed(error: lmdb.Error, folder: Path) -> MemdError:

@@ -138,7 +138,7 @@ class MemoryEnvironment:
             tables = MemoryTables(self._tables)
             try:
                 return work(tables)
-            except BaseException:
+            except BaseException:  # whatever it was: what the work wrote goes, and its caller hears of it
                 tables.revert()
                 raise
 
@@ -157,6 +157,8 @@ class MemoryStore:
 
     @contextlib.contextmanager
     def read(self) -> Iterator[LogSnapshot]:
+        if self._closed:
+            raise Stopping
         with self._environment.reading() as tables:
             yield LogSnapshot(tables, self.info, self._checked)
 
