@@ -1,7 +1,10 @@
-"""What people install: one wheel, with the three packages, their data, the types' marker, the licence and the command."""
+"""What people install: one wheel, with the three packages, their data, the types' marker, the licence and the command; and
+the source that it is built from.
+"""
 
 import subprocess
 import sys
+import tarfile
 import zipfile
 from email.parser import Parser
 from pathlib import Path
@@ -21,6 +24,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], cwd=ROOT, check=True)
     (built,) = folder.glob("*.whl")
     return zipfile.ZipFile(built)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """What the source distribution lists, its own folder's name taken off."""
+    folder = tmp_path_factory.mktemp("sdist")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder], cwd=ROOT, check=True)
+    (built,) = folder.glob("*.tar.gz")
+    with tarfile.open(built) as archive:
+        return {name.partition("/")[2] for name in archive.getnames()}
 
 
 def missing(listed: set[str], root: Path, package: str) -> set[str]:
@@ -70,6 +83,27 @@ def test_the_metadata_name_the_command_and_the_licence(wheel: zipfile.ZipFile) -
     ]
     assert wheel.read(info["licenses/LICENSE"]).decode() == (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert "all-MiniLM-L6-v2" in wheel.read(info["licenses/NOTICE"]).decode()
+
+
+def test_the_source_holds_all_that_checks_and_rebuilds_it(source: set[str]) -> None:
+    """Tests, scripts (the model's too, which NOTICE names), floors and documents: whoever gets the source can do all of it."""
+    wanted = {
+        "pyproject.toml",
+        ".importlinter",
+        ".ci/run",
+        "scripts/build_model.py",
+        "scripts/_env.sh",
+        "tests/boundaries/test_wheel.py",
+        "tests/golden/push.txt",
+        "docs/commands.md",
+        *(file.name for file in ROOT.glob("*.md")),
+        "LICENSE",
+        "NOTICE",
+    }
+    assert wanted - source == set()
+    for package, folder in PACKAGES.items():
+        assert missing(source, ROOT, f"{folder.name}/{package}") == set()
+    assert not [name for name in source if "__pycache__" in name or name.startswith(".venv")]
 
 
 def test_the_checker_sees_a_lost_file(tmp_path: Path) -> None:
