@@ -210,7 +210,7 @@ class Search:
     def _fetch(self, keys: Sequence[int]) -> Any:
         import numpy as np
 
-        dim = self._vectors.dim if self._vectors else 0
+        dim = self._vectors.dim if self._vectors is not None else 0
         rows = np.zeros((len(keys), dim), np.float16)
         with self._store.read() as snapshot:
             for row, key in enumerate(keys):
@@ -229,11 +229,11 @@ class Search:
 
     @property
     def model_id(self) -> str:
-        return self._vectors.model_id if self._vectors else ""
+        return self._vectors.model_id if self._vectors is not None else ""
 
     @property
     def vector_count(self) -> int:
-        return len(self._vectors) if self._vectors else 0
+        return len(self._vectors) if self._vectors is not None else 0
 
     def rebuild(self, *, embed: bool) -> int:
         """Words and vectors anew from the store; how many vectors there are then. Blocks until none waits."""
