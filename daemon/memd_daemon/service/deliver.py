@@ -1,7 +1,8 @@
 """A hook's call from its bytes to its answer: what is stored, what is owed, what is told (delivery.md; hooks.md).
 
 Each decision is taken and written to the ledger under one lock, so that two hooks at once never tell the same note twice. What
-waits for a disk (a prompt's turn) or for a model (its vector) happens outside of it.
+waits for a disk (a prompt's turn) or for a model (its vector) happens outside of it. Nothing counts as offered that is not sent: an
+answer whose deadline has passed, or that the client has no way to take, leaves its context owed.
 """
 
 import os
@@ -31,6 +32,9 @@ from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
 
 BLOCK_BREAK: Final = "\n"
 """Between the bundle a context was owed and the block of the moment itself."""
+
+TOLD_BEFORE: Final = frozenset({"standing", "sent-this-turn"})
+"""Rules that leave a note out because this context was told it (rules/sift.py)."""
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,12 +100,16 @@ class Deliverer:
         client = client_above(pid, self._names, event.harness) if looks and pid else None
         call = self._called(hook, harness, event, place, client)
         with self._lock:
+            if not hook.is_probe and (before := self._parts.ledger.replied(hook.request_id)) is not None:
+                return before
             known = self._parts.ledger.context(event.session, event.agent)
             context = entered(known, event, place, client, self._parts.now_ms())
-            answer, delivery, context = self._decide(call, context, harness)
+            answer, delivery, after = self._decide(call, context, harness)
             reply = harness.render(event, answer)
+            if delivery is not None and not _goes_out(hook, delivery, reply):
+                reply, delivery, after = b"", None, with_paths(context, event.moment, call.paths)
             if not hook.is_probe:
-                self._record(delivery, context, reply)
+                self._record(delivery, after, reply)
         return reply
 
     def _called(self, hook: wire.Hook, harness: Harness, event: HookEvent, place: Place, client: Client | None) -> Call:
@@ -177,8 +185,7 @@ class Deliverer:
         standing |= {c.candidate.view.note.uid: c.digest for c in owed.chosen}
         spent = ledger.turn_tokens(context.session, context.turn, Moment.SUBAGENT_START)
         sent = ledger.turn_notes(context.session, context.agent, context.turn) if context.turn else set()
-        if trigger == Moment.POST_COMPACTION:
-            sent = set()  # what was told before the compaction is gone from this context
+        sent &= standing.keys()  # an offer that was lost, or what stood before a compaction, is not in this context
         return Situation(
             trigger=trigger,
             session=context.session,
@@ -204,11 +211,9 @@ class Deliverer:
     ) -> tuple[HookAnswer, Delivery | None, Context]:
         held = own.hold is not None
         context = with_paths(context, call.event.moment, () if held else call.paths)
-        context = msgspec.structs.replace(context, bundle=OFFERED if owed.chosen else DELIVERED)
-        if held:
-            answer = HookAnswer(hold=own.text, context=owed.text)
-        else:
-            answer = HookAnswer(context=BLOCK_BREAK.join(text for text in (owed.text, own.text) if text))
+        context = msgspec.structs.replace(context, bundle=_bundle_after(context, owed))
+        said = BLOCK_BREAK.join(text for text in (owed.text, own.text) if text)
+        answer = HookAnswer(hold=said) if held else HookAnswer(context=said)
         chosen, left_out = (*owed.chosen, *own.chosen), (*owed.left_out, *own.left_out)
         if not chosen and not left_out:
             return answer, None, context
@@ -245,6 +250,19 @@ class Deliverer:
             context = self._parts.ledger.context(delivery.session, delivery.agent)
             if context is not None and context.epoch == delivery.epoch and context.bundle == OFFERED:
                 self._parts.ledger.put_context(msgspec.structs.replace(context, bundle=DELIVERED))
+
+
+def _goes_out(hook: wire.Hook, delivery: Delivery, reply: bytes) -> bool:
+    """Whether the notes of this delivery leave the daemon at all."""
+    return bool(reply or not delivery.notes) and hook.deadline_ns > time.monotonic_ns()
+
+
+def _bundle_after(context: Context, owed: Decision) -> str:
+    """What becomes of the context's bundle. One whose notes stand in an offer still open waits for that offer's receipt."""
+    if owed.chosen:
+        return OFFERED
+    waits = context.bundle == OFFERED and any(left.rule in TOLD_BEFORE for left in owed.left_out)
+    return OFFERED if waits else DELIVERED
 
 
 def store_prompt(

@@ -1,0 +1,77 @@
+"""What is offered and never arrives stays owed, whatever comes between (delivery.md, "Once")."""
+
+import json
+import os
+import time
+from typing import Any
+
+from memd_client import api, wire
+from tests.service.desk import Desk, context_of, reason_of
+
+RULE = "Always run the tests with the project's own virtual environment."
+GOTCHA = "add() is called with strings by the importer: keep it duck-typed."
+
+
+def test_a_hook_in_between_does_not_pay_what_a_lost_start_owes(desk: Desk) -> None:
+    """While the offer of a start is open the next hook is silent; when no receipt ever came, a later one brings the rules."""
+    desk.remember(RULE, kind="directive")
+    desk.start(receipt=False)
+    assert desk.prompt("at once") == ""
+    desk.clock.ms += 60_000
+    assert RULE in context_of(desk.prompt("a minute later", prompt_id="p2"))
+    assert desk.prompt("and on", prompt_id="p3") == ""
+
+
+def test_what_a_prompt_lost_comes_within_the_same_turn(desk: Desk) -> None:
+    """An offer that never arrived is not what this turn was told."""
+    desk.remember(RULE, kind="directive")
+    assert RULE in context_of(desk.prompt("the first thing heard", receipt=False))
+    desk.clock.ms += 60_000
+    assert RULE in context_of(desk.read("app.py"))
+    assert desk.read("other.py") == ""
+
+
+def test_a_gotcha_told_before_a_compaction_comes_again_in_the_same_turn(desk: Desk) -> None:
+    """A compaction in mid-turn takes the caveat out of the context, and the next read of the file brings it back."""
+    desk.remember(GOTCHA, kind="gotcha", anchors=["app.py"])
+    desk.start()
+    assert GOTCHA in context_of(desk.read("app.py"))
+    desk.start(source="compact")
+    assert GOTCHA in context_of(desk.read("app.py"))
+    assert desk.read("app.py") == ""
+
+
+def test_a_cleared_context_gets_the_rules_of_the_turn_before(desk: Desk) -> None:
+    """What the last turn was told before a clear does not stand after it."""
+    desk.remember(RULE, kind="directive")
+    assert RULE in context_of(desk.prompt("the first thing heard"))
+    assert RULE in context_of(desk.start(source="clear"))
+
+
+def test_a_held_edit_carries_the_bundle_that_was_owed(desk: Desk) -> None:
+    """The reason of the denial is all that arrives, so the rules stand in it, before the caveat."""
+    desk.remember(RULE, kind="directive")
+    desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=["app.py"])
+    held = reason_of(desk.edit("app.py"))
+    assert 0 <= held.find(RULE) < held.find(GOTCHA)
+    assert held.endswith("repeat the same call to make it.")
+    assert desk.edit("app.py") == ""
+
+
+def test_an_answer_that_is_too_late_is_not_offered(desk: Desk) -> None:
+    """A hook whose deadline has passed gets nothing, records no delivery, and the very next one brings the rules."""
+    desk.remember(RULE, kind="directive")
+    payload: dict[str, Any] = desk.payload("SessionStart", "s1", source="startup")
+    late = wire.Hook(
+        os.urandom(16),
+        time.monotonic_ns() - 1,
+        0,
+        "claude",
+        "session-start",
+        os.fsencode(desk.repo),
+        b"",
+        json.dumps(payload).encode(),
+    )
+    assert desk.daemon.hook(late, 0) == b""
+    assert desk.ask(api.Deliveries()).deliveries == []
+    assert RULE in context_of(desk.prompt("at once"))
