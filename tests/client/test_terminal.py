@@ -17,9 +17,10 @@ WAIT_S = 20  # for a child that hangs; no test waits for it to pass
 PASSPHRASE = b"four words in a row"
 
 HEAD = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
 from memd_client import signing, terminal
 os.setsid()
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in a shell's background is started with it ignored
 """
 TAKE_TERMINAL = "fcntl.ioctl({slave}, termios.TIOCSCTTY, 0)\n"
 ASK = """
