@@ -3,10 +3,10 @@
 
     .venv/bin/python scripts/calibrate_gate.py --data DIR [--json]
 
-DIR holds devmembench (sessions.json, questions.json) and cosqa (ds_cosqa.json). Every sentence of the sessions becomes a note. A prompt
-is *served* where one of the notes that pass the gate comes from a session that the question names and holds a word of the answer that the
-question does not; it is *falsely served* where it is asked for what was never said, or has nothing to do with the notes at all, and
-something passes. Whatever the thresholds in use are, they stand in memd_daemon/limits.py and this prints their row first.
+DIR holds devmembench (sessions.json, questions.json) and cosqa (ds_cosqa.json). Every sentence of the sessions becomes a note. A
+prompt is *served* where one of the notes that pass the gate comes from a session that the question names and holds a word of the
+answer that the question does not; it is *falsely served* where it is asked for what was never said, or has nothing to do with the
+notes at all, and something passes. The thresholds in use stand in memd_daemon/limits.py; their row is printed first.
 """
 
 import argparse
@@ -21,7 +21,8 @@ from memd_daemon.index.vectors import ScopedVectors
 from memd_daemon.index.words import WordIndex
 
 SMALL_TALK = (
-    "hi", "hello", "thanks", "thank you!", "yes", "no", "ok", "yes go on", "go ahead", "please continue", "sounds good", "looks great",
+    "hi", "hello", "thanks", "thank you!", "yes", "no", "ok", "yes go on", "go ahead", "please continue", "sounds good",
+    "looks great",
     "why?", "do it", "try again", "that did not work", "undo that", "commit this", "run the tests", "what do you think?",
 )  # fmt: skip
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -120,16 +121,11 @@ def main() -> None:
     if words.json:
         print(json.dumps({"notes": len(bench.notes), "rows": table}, indent=1))
         return
-    print(
-        f"{len(bench.notes)} notes; per 100 prompts: {len(said)} answerable, {len(unsaid)} never said, {len(off_topic)} off topic"
-    )
-    print("cosine  idf   served  never-said  off-topic  small-talk  notes/question")
+    counts = f"{len(said)} answerable, {len(unsaid)} never said, {len(off_topic)} off topic"
+    print(f"{len(bench.notes)} notes; shares of 100 prompts: {counts}")
+    print(" ".join(f"{column:>16}" for column in table[0]))
     for row in table:
-        print(
-            "{cosine:6.2f} {idf_share:5.2f} {served:8.1f} {never_said:11.1f} {off_topic:10.1f} {small_talk:11.1f} {notes_a_question:10.1f}".format(
-                **row
-            )
-        )
+        print(" ".join(f"{value:16.2f}" for value in row.values()))
 
 
 def rate(hits: list[bool]) -> float:

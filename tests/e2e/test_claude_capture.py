@@ -43,7 +43,7 @@ def test_a_commit_becomes_a_note_that_is_never_pushed(lab: Lab, memd: Memd, quie
 
     The client names the commit in its PostToolUse event only where git printed it, so `-q` leaves git's own hook alone.
     """
-    lab.memd("install", "--harness", "claude,git", "--user", "--json")
+    lab.memd("install", "--harness", "claude", "--user", "--json")
     subject = "Swap the operands of the zebra sum"
     change = tool("Edit", file_path=str(lab.app), old_string="a + b", new_string="b + a")
     commit = tool("Bash", command=f"git add -A && git commit {quiet}-m '{subject}'", description="commit")

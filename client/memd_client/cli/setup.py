@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from memd_hooks.install import Done, Plan
 
 HARNESSES = click.option("--harness", "named", default="", metavar="H,…", help="Only these: claude, git.")
+CLAUDE = "claude"
+GIT = "git"
 NEXT = "Next: open your client in a repository and work as always; `memd status` shows what memd heard."
 
 
@@ -32,15 +34,26 @@ NEXT = "Next: open your client in a repository and work as always; `memd status`
 @HARNESSES
 @click.option("--user", "level", flag_value="user", default=True, help="For all your projects (the default).")
 @click.option("--project", "level", flag_value="project", help="For this project alone, in your own settings of it.")
+@click.option("--no-git", is_flag=True, help="Leave the repository you stand in without the hook that notes commits.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 @click.option("-y", "--yes", "--no-input", "quiet", is_flag=True, help="Ask nothing.")
-def install(named: str, level: str, dry_run: bool, quiet: bool, as_json: bool) -> int:
-    """Put memd's hooks into the settings of every client found, leave everything else there as it is, and fire each once."""
+def install(named: str, level: str, no_git: bool, dry_run: bool, quiet: bool, as_json: bool) -> int:
+    """Put memd's hooks into the settings of every client found, leave everything else there as it is, and fire each once.
+
+    In a git repository its post-commit hook is added too: it notes the commits of every client and of people.
+    """
     from memd_hooks import install as hooks
 
     home, cwd, environ = home_of(), Path.cwd(), dict(os.environ)
     asks = not (quiet or as_json) and sys.stdin.isatty() and screen.is_terminal()
-    harnesses = _harnesses(named) or hooks.found(cwd, environ)
+    there = hooks.found(cwd, environ)
+    harnesses = _harnesses(named) or there
+    if GIT in there and GIT not in harnesses:
+        harnesses = (*harnesses, GIT)
+    if no_git:
+        harnesses = tuple(one for one in harnesses if one != GIT)
+    if not named and CLAUDE not in harnesses:
+        screen.warn("Claude Code was not found here; `memd install --harness claude` puts its hooks in all the same.")
     if not harnesses:
         raise Refused("no-client", "No client was found: install Claude Code, or name it with `--harness claude`.")
     plan = _planned(lambda: hooks.plan(harnesses, "project" if level == "project" else "user", home, cwd, environ))
