@@ -158,6 +158,8 @@ class PlanEvent(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     scope: str
     priority: str
+    reason: str = ""  # as it will be stored
+    reason_salt: bytes = b""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -115,6 +115,21 @@ def test_a_supersession_names_the_newer_note(by: str) -> None:
         checked(plan, asked)
 
 
+def test_a_reason_is_the_one_that_its_digest_names() -> None:
+    """What is shown as the reason is what the signature covers; none may be added and none left out."""
+    salt = bytes([9] * 16)
+    body = body_of(type="revoked", payload={"reason": digest_of("we moved on", salt)})
+    asked = Asked(act="revoke", id=47, uid=str(NOTE), reason="we moved on")
+    fair = event_of(act="revoke", body=body, reason="we moved on", reason_salt=salt)
+    assert checked(plan_of(fair), asked) is fair
+    for changes in ({"reason": "we were wrong"}, {"reason": ""}, {"reason_salt": bytes(16)}):
+        event = event_of(**{"act": "revoke", "body": body, "reason": "we moved on", "reason_salt": salt, **changes})
+        with pytest.raises(PlanDiffers, match="reason"):
+            checked(plan_of(event), asked)
+    with pytest.raises(PlanDiffers, match="reason"):
+        checked(plan_of(fair), Asked(act="revoke", id=47, uid=str(NOTE)))
+
+
 @given(st.text(min_size=1))
 def test_the_whole_content_is_shown_with_nothing_hidden(content: str) -> None:
     """Every visible character of it, every line behind its bar, nothing that could move a cursor."""
@@ -127,7 +142,7 @@ def test_the_whole_content_is_shown_with_nothing_hidden(content: str) -> None:
 def test_what_is_shown_names_every_part() -> None:
     """Act, id, uid, change, kind, scope, priority, revision, reason and the newer note."""
     asked = Asked(act="promote", id=47, uid=str(NOTE), by=str(NEWER), by_words="[52] newer", reason="because\x1b[8m")
-    text = "\n".join(sign.shown(event_of(), asked))
+    text = "\n".join(sign.shown(event_of(reason="because\x1b[8m"), asked))
     for part in ("[47]", str(NOTE), "agent -> human", "directive", "global", "high", "2", "[52] newer", str(NEWER)):
         assert part in text
     assert "because\\u{1b}[8m" in text

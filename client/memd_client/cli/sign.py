@@ -64,6 +64,7 @@ class _Payload(msgspec.Struct, frozen=True):
     revision: int = 0
     content: bytes = b""
     by: bytes = b""
+    reason: bytes = b""
 
 
 def checked(plan: api.Plan, asked: Asked) -> api.PlanEvent:
@@ -76,7 +77,7 @@ def checked(plan: api.Plan, asked: Asked) -> api.PlanEvent:
         payload = msgspec.msgpack.decode(body.payload, type=_Payload)
     except msgspec.MsgspecError:
         raise PlanDiffers("an event that cannot be read") from None
-    digest = hashlib.sha256(BLOB + event.content_salt + event.content.encode()).digest()
+    digest = _digest(event.content_salt, event.content)
     is_promotion = body.type == "promoted"
     for is_so, what in (
         (digest == event.content_digest, "another content than its digest names"),
@@ -86,11 +87,18 @@ def checked(plan: api.Plan, asked: Asked) -> api.PlanEvent:
         (not is_promotion or payload.to == "human", "another class"),
         (not is_promotion or payload.content == digest, "another content than the one endorsed"),
         (not is_promotion or payload.revision == event.revision, "another revision"),
+        (payload.reason == _digest(event.reason_salt, event.reason), "another reason than its digest names"),
+        (bool(event.reason) == bool(asked.reason.strip()), "a reason that was not given, or none where one was"),
         (asked.act != "supersede" or payload.by == uuid.UUID(asked.by).bytes, "another newer note"),
     ):
         if not is_so:
             raise PlanDiffers(what)
     return event
+
+
+def _digest(salt: bytes, text: str) -> bytes:
+    """A blob's digest; b"" where there is no text."""
+    return hashlib.sha256(BLOB + salt + text.encode()).digest() if text else b""
 
 
 def digests(plan: api.Plan) -> list[bytes]:
@@ -131,7 +139,7 @@ def shown(event: api.PlanEvent, asked: Asked) -> Sequence[str]:
         "priority": event.priority,
         "revision": str(event.revision),
         "by": f"{asked.by_words} ({asked.by})" if asked.by else "",
-        "reason": asked.reason,
+        "reason": event.reason,
     }
     lines = [f"  {name:<9}{screen.safe_line(value)}" for name, value in facts.items() if value]
     content = [f"  │ {line}" for line in screen.safe(event.content).split("\n")]

@@ -116,6 +116,8 @@ def _planned(parts: Parts, plans: PlanBook, snapshot: Snapshot, note: Note, case
         kind=note.kind,
         scope=note.scope,
         priority=note.priority,
+        reason=case.reason,
+        reason_salt=reason_salt if case.reason else b"",
     )
 
     def finish(signatures: list[bytes]) -> api.Sealed:

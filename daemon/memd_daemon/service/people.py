@@ -37,6 +37,8 @@ class SignedAct(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     scope: str
     priority: str
+    reason: str = ""
+    reason_salt: bytes = b""
 
 
 def key_in_use(snapshot: Snapshot) -> bytes:
@@ -76,6 +78,8 @@ class PlanBook:
                     kind=a.kind,
                     scope=a.scope,
                     priority=a.priority,
+                    reason=a.reason,
+                    reason_salt=a.reason_salt,
                 )
                 for a in acts
             ],
