@@ -341,7 +341,7 @@ SERVICES: tuple[Rule, ...] = (
         "jwt",
         "eyJ",
         r"[A-Za-z0-9_-]{8,4096}+\.[A-Za-z0-9_.-]{4,}+",
-        "eyJ·hbGciOiJIUzI1NiJ9.eyJzdWIiOiI0ODI5MTU3MyJ9.x7Kq2Zt9Lw4Vn6Rj1Pd8Gf3Hs5Ym0BcXe2UaWq7TkMz",
+        "eyJ·hbGciOiJIUzI1NiJ9.eyJ·zdWIiOiI0ODI5MTU3MyJ9.x7Kq2Zt9Lw4Vn6Rj1Pd8Gf3Hs5Ym0BcXe2UaWq7TkMz",
         "eyJzdWIiOiI0ODI5MTU3MyJ9",
     ),
 )
