@@ -9,8 +9,8 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
 
 from memd_daemon.errors import Stopping
 from memd_daemon.limits import NS_PER_MS, STORE_FORMAT
@@ -134,17 +134,16 @@ class MemoryEnvironment:
                     table.snapshots -= 1
 
     def writing(self, work: Callable[[Writing], T]) -> T:
-        with self._lock:
+        with self._lock, contextlib.ExitStack() as undo:
             tables = MemoryTables(self._tables)
-            try:
-                return work(tables)
-            except BaseException:  # whatever it was: what the work wrote goes, and its caller hears of it
-                tables.revert()
-                raise
+            undo.callback(tables.revert)
+            result = work(tables)
+            undo.pop_all()
+            return result
 
 
 class MemoryStore:
-    """`memd_daemon.store.port.Store`; each work runs at once in the caller's thread."""
+    """`memd_daemon.store.port.Store`; each work is done when the call returns."""
 
     def __init__(self, *, clock: Callable[[], int] | None = None, store: bytes | None = None) -> None:
         at = clock() if clock is not None else time.time_ns() // NS_PER_MS
@@ -168,12 +167,8 @@ class MemoryStore:
         return self._environment.writing(lambda tables: work(LogTxn(tables, self.info, self._checked)))
 
     def submit(self, work: Callable[[LogTxn], T]) -> "Future[T]":
-        future: Future[Any] = Future()
-        try:
-            future.set_result(self.write(work))
-        except Exception as error:  # noqa: BLE001 - it is the work's own, and its caller asks the future for it
-            future.set_exception(error)
-        return future
+        with ThreadPoolExecutor(max_workers=1) as pool:  # done when this returns; what the work raises is in the future
+            return pool.submit(self.write, work)
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
         return self.write(lambda txn: txn.rebuild(progress))
