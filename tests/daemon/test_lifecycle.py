@@ -204,29 +204,28 @@ def test_raw_garbage_on_the_socket_harms_nobody(home: Path, daemon: "subprocess.
 
 def test_a_newer_store_is_refused_untouched(home: Path) -> None:
     """One clear line, exit 1, and not a byte of the store changed."""
-    first = spawn(home)
-    reached(home, first)
-    ask(home, api.Stop())
-    end(first)
     later = (
         "import sys; from memd_daemon import limits; limits.STORE_FORMAT += 1; "
         "from memd_daemon.lifecycle import main; sys.exit(main())"
     )
-    env = {"PATH": os.environ["PATH"], "HOME": str(home.parent), "MEMD_HOME": str(home.parent / "h2")}
+    env = {"PATH": os.environ["PATH"], "HOME": str(home.parent), "MEMD_HOME": str(home)}
     newer = subprocess.Popen([sys.executable, "-c", later], env=env)
-    reached(home.parent / "h2")
-    ask(home.parent / "h2", api.Stop())
-    newer.wait(30)
-    store = home.parent / "h2" / "store" / "log"
-    before = {p.name: p.read_bytes() for p in store.iterdir() if p.is_file() and p.name == "data.mdb"}
-    process = spawn(home.parent / "h2")
-    assert process.wait(60) == 1
-    assert process.stderr is not None
-    said = process.stderr.read().decode()
-    process.stderr.close()
+    try:
+        reached(home, newer)
+    finally:
+        end(newer)
+    store = home / "store" / "log" / "data.mdb"
+    before = store.read_bytes()
+    process = spawn(home)
+    try:
+        assert process.wait(60) == 1
+        assert process.stderr is not None
+        said = process.stderr.read().decode()
+    finally:
+        end(process)
     assert "format" in said
     assert said.count("\n") == 1
-    assert {p.name: p.read_bytes() for p in store.iterdir() if p.is_file() and p.name == "data.mdb"} == before
+    assert store.read_bytes() == before
 
 
 def test_without_a_home_it_says_what_to_set() -> None:
