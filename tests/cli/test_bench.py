@@ -2,6 +2,8 @@
 
 import json
 import math
+import os
+import signal
 from collections import Counter
 from pathlib import Path
 
@@ -152,3 +154,18 @@ def test_the_scratch_goes_when_its_filling_fails(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(OSError, match="no room"):
         bench.measure(10, 1, tmp_path, lambda _: None)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_that_ends_it_lets_it_clean_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`timeout` and a closed terminal leave no daemon and no folder behind, and afterwards signals mean what they meant."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def is_ended(*_: object) -> float:
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("the signal had no effect")
+
+    monkeypatch.setattr(bench.bench_scratch, "fill", is_ended)
+    with pytest.raises(KeyboardInterrupt), bench.ended_in_order():
+        bench.measure(10, 1, tmp_path, lambda _: None)
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(signal.SIGTERM) == before

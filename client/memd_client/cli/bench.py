@@ -1,7 +1,10 @@
 """`memd bench`: what memd costs on this machine, measured beside references in the same rounds (docs/benchmarks.md)."""
 
+import contextlib
+import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -56,11 +59,12 @@ class Progress:
 def hooks(notes: int, rounds: int, strict: bool, at: Path, as_json: bool) -> int:
     """Fill a scratch home with notes, and measure hooks, daemon and writes beside references in the same rounds.
 
-    Your own home, settings and daemon are not touched. Recording and embedding 10,000 notes takes some minutes.
+    Your own home, settings and daemon are not touched. Recording and embedding 10,000 notes takes some minutes, 1,000 half a one.
     """
     progress = Progress()
     try:
-        report = measure(notes, rounds, at, progress)
+        with ended_in_order():
+            report = measure(notes, rounds, at, progress)
     finally:
         progress.end()
     if as_json:
@@ -68,6 +72,18 @@ def hooks(notes: int, rounds: int, strict: bool, at: Path, as_json: bool) -> int
     else:
         tell(report)
     return EXIT_REFUSED if strict and report.missed else EXIT_DONE
+
+
+@contextlib.contextmanager
+def ended_in_order() -> Iterator[None]:
+    """A signal that would end the process at once counts as Ctrl-C here: the scratch's daemon and files go first."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def measure(notes: int, rounds: int, at: Path, progress: bench_scratch.Tell) -> Report:

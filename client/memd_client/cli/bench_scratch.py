@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -110,17 +111,23 @@ def fill(made: Scratch, notes: Sequence[Said], tell: Tell) -> float:
     """Records every note through the wire, WRITERS at once; gives the seconds it took. Raises MemdError."""
     began = time.monotonic()
     done: list[None] = []  # appended to by every thread
+    is_over = threading.Event()
 
     def write_all(share: Sequence[Said]) -> None:
         with made.memd() as memd:
             for note in share:
+                if is_over.is_set():
+                    return
                 record(memd, note)
                 done.append(None)
                 tell(f"recording: {len(done):,} of {len(notes):,}{_left(began, len(done), len(notes))}")
 
     with ThreadPoolExecutor(WRITERS) as threads:
-        for finished in as_completed([threads.submit(write_all, notes[one::WRITERS]) for one in range(WRITERS)]):
-            finished.result()
+        try:
+            for finished in as_completed([threads.submit(write_all, notes[one::WRITERS]) for one in range(WRITERS)]):
+                finished.result()
+        finally:
+            is_over.set()  # interrupted, or one has failed: the others need not write on
     return time.monotonic() - began
 
 
