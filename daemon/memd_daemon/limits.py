@@ -62,8 +62,8 @@ HALF_LIFE_DAYS: Final = {"agent": 90.0, "auto": 30.0}  # an inference decays; th
 CORROBORATION_BONUS: Final = 0.05
 CORROBORATIONS_COUNTED: Final = 3
 NEAR_DUPLICATE_SHARE: Final = 0.6  # words in common (Jaccard) at which the answer of a write names a note
-TOMBSTONE_NEAR_SHARE: Final = 0.6  # likewise at which re-recording a revoked belief is answered with its tombstone
-TOMBSTONE_NEAR_COSINE: Final = 0.88  # of the token table's vectors
+SAME_CLAIM_SHARE: Final = 0.6  # of content words in common, where the one has all of the other's, that makes one claim of two texts
+SAME_CLAIM_COSINE: Final = 0.88  # likewise, of the token table's vectors
 DERIVED_SHINGLE_SHARE: Final = 0.3  # model.md, section 5
 SHINGLE_WORDS: Final = 3
 

@@ -199,3 +199,22 @@ def test_a_tombstone_stays_although_the_note_was_superseded(desk: Desk) -> None:
     desk.act("revoke", wrong.id, reason="measured: two hours")
     desk.act("supersede", wrong.id, by=str(newer.id))
     assert "Sessions expire after one hour" in desk.recall("when do sessions expire?").text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "other"),
+    [
+        ("The retry count is three.", "The retry count is five."),
+        ("Uploads are limited to 10 MB.", "Uploads are limited to 25 MB."),
+        ("The cache is shared between workers.", "The cache is not shared between workers."),
+        ("load_config() reads the environment first.", "load_settings() reads the environment first."),
+        ("The importer uses the staging database.", "The importer uses the production database."),
+    ],
+)
+def test_a_correction_is_no_repetition(desk: Desk, wrong: str, other: str) -> None:
+    """Another number, identifier, negation or content word is another claim, and needs no `despite`."""
+    made = desk.remember(wrong)
+    desk.act("revoke", made.id, reason="measured")
+    assert desk.remember(other).id
+    with pytest.raises(errors.KnownMistake):
+        desk.remember(wrong.replace("The ", "Note that the "))

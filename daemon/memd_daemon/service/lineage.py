@@ -1,11 +1,13 @@
 """What a new note is near to, and what it was built on (model.md, sections 4 and 5)."""
 
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
 from memd_daemon import limits
 from memd_daemon.frames.words import tombstone
+from memd_daemon.index.terms import STOP_WORDS, terms_of
 from memd_daemon.model.note import Note
 from memd_daemon.service import text
 from memd_daemon.service.asker import Asker
@@ -13,6 +15,11 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import GLOBAL
 from memd_daemon.service.views import view_of
 from memd_daemon.store.port import Snapshot
+
+NEGATIONS: Final = frozenset(
+    ("not", "no", "never", "none", "without", "cannot", "nor", "t")
+)  # "t" is what isn't leaves
+"""Words that turn a claim round."""
 
 
 class Kin(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,11 +30,12 @@ class Kin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Alike(msgspec.Struct, frozen=True, kw_only=True):
-    """A note whose words are those of a new one to the share ``likeness``; 1 where their vectors say it."""
+    """A note that is near to a new one."""
 
     id: int
     note: Note
-    likeness: float
+    likeness: float  # share of words in common; 1 where their vectors say it
+    same: bool  # says the same claim, as far as words can tell: see `same_claim`
 
 
 def alike(parts: Parts, snapshot: Snapshot, content: str, scope: str) -> list[Alike]:
@@ -40,10 +48,39 @@ def alike(parts: Parts, snapshot: Snapshot, content: str, scope: str) -> list[Al
         other = snapshot.text(note.revisions[0].content) if note else None
         if note is None or other is None or note.forgotten:
             continue
-        close = hit.cosine is not None and hit.cosine >= limits.TOMBSTONE_NEAR_COSINE
+        close = hit.cosine is not None and hit.cosine >= limits.SAME_CLAIM_COSINE
         likeness = 1.0 if close else text.likeness(words, text.words_of(other))
-        found.append(Alike(id=hit.id, note=note, likeness=likeness))
+        same = same_claim(content, other, close=close)
+        found.append(Alike(id=hit.id, note=note, likeness=likeness, same=same))
     return found
+
+
+def same_claim(one: str, other: str, *, close: bool) -> bool:
+    """Whether two texts say the same, as far as words can tell.
+
+    The one's content words are in the other's, most of them (or their vectors are ``close``), and no number, identifier or
+    negation differs: "retries three times" is no repetition of "retries five times", it may be its correction (recall.md,
+    "Corroboration").
+    """
+    mine, its = _Claim.of(one), _Claim.of(other)
+    nested = mine.content <= its.content or its.content <= mine.content
+    alike_words = nested and text.likeness(mine.content, its.content) >= limits.SAME_CLAIM_SHARE
+    return (close or alike_words) and (mine.marks, mine.negations) == (its.marks, its.negations)
+
+
+class _Claim(msgspec.Struct, frozen=True):
+    """What two wordings of one claim have in common."""
+
+    content: frozenset[str]  # words that say something
+    marks: frozenset[str]  # numbers and identifiers
+    negations: int  # how often it says no, modulo 2
+
+    @classmethod
+    def of(cls, said: str) -> "_Claim":
+        words = text.words_of(said)
+        numbers = frozenset(w for w in words if any(c.isdigit() for c in w))
+        negations = sum(w in NEGATIONS for w in words)
+        return cls(words - STOP_WORDS - NEGATIONS, numbers | terms_of(said).identifiers, negations % 2)
 
 
 def near(found: Iterable[Alike]) -> list[int]:
@@ -56,7 +93,7 @@ def struck_through(parts: Parts, snapshot: Snapshot, found: Iterable[Alike]) -> 
     return [
         (one.id, one.note, tombstone(view_of(parts, snapshot, one.note, None), parts.tags))
         for one in found
-        if one.likeness >= limits.TOMBSTONE_NEAR_SHARE and one.note.revoked
+        if one.same and one.note.revoked
     ]
 
 
