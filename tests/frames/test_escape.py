@@ -150,7 +150,9 @@ def test_no_attack_gets_out_of_its_place(attack: str, where: str) -> None:
         ("<x:hook_context>", "\\u{3c}x:hook_context>"),
         ("\x1b[31mred\x1b[0m", "\\u{1b}[31mred\\u{1b}[0m"),
         ("a\u202eb\u200bc\ufeff", "a\\u{202e}b\\u{200b}c\\u{feff}"),
-        ("👍🏽 ❤️ é 日本語 “so”", "👍🏽 ❤️ é 日本語 “so”"),
+        ("👍🏽 ❤ é 日本語 “so”", "👍🏽 ❤ é 日本語 “so”"),
+        ("❤\ufe0f a\ufe0eb\u2065c\U000e0080", "❤\\u{fe0f} a\\u{fe0e}b\\u{2065}c\\u{e0080}"),
+        ("<hook \t context>", "\\u{3c}hook \t context>"),
         ('back\\slash "quote"', 'back\\slash "quote"'),
     ],
 )

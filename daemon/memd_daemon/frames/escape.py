@@ -26,9 +26,10 @@ FURTHER: Final = "  | "
 
 _SUSPECT: Final = re.compile(r"[^\x20-\x7e\n\t]")
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# Letters and marks that show nothing: fillers, the blank Braille pattern, joiners and selectors that are no format characters.
+# Letters and marks that show nothing: fillers, the blank Braille pattern, joiners and selectors that are no format characters
+# (an emoji's selector among them: after a letter it hides as well), and what Unicode keeps free for more of them.
 _HIDDEN: Final = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
 _LESS_THAN: Final = "<\u2039\u2329\u27e8\u3008\ufe64\uff1c"
 _LINE_SPACE: Final = re.compile(r"[ \t\r\n]+")
@@ -56,10 +57,10 @@ def _shown(match: re.Match[str]) -> str:
 
 @lru_cache
 def _tag_pattern(tags: tuple[str, ...]) -> re.Pattern[str] | None:
-    """The bracket that opens one of ``tags``, opening or closing, with spaces, a namespace, or ``-`` and ``_`` exchanged."""
+    """The bracket that opens one of ``tags``, opening or closing, with a namespace, or ``-``, ``_`` and spaces exchanged."""
     if not tags:
         return None
-    names = "|".join(r"[-_\s]*".join(map(re.escape, re.split(r"[-_]", tag))) for tag in tags)
+    names = "|".join(r"[-_\s]*".join(map(re.escape, re.split(r"[-_\s]+", tag))) for tag in tags)
     return re.compile(rf"[{_LESS_THAN}](?=[\s/]*(?:\w+\s*:\s*)?(?:{names})(?![A-Za-z0-9]))", re.IGNORECASE)
 
 

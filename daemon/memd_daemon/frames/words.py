@@ -130,9 +130,16 @@ def under_label(view: NoteView, tags: Sequence[str]) -> str:
 
 
 def target(anchor: GroundStatus | Anchor, tags: Sequence[str]) -> str:
-    """The anchor as people write it: ``path``, ``path#L10-L42``, ``path::symbol``."""
+    """The anchor as people write it: ``path``, ``path#L10-L42``, ``path::symbol``.
+
+    memd goes on after it with ``,``, ``: `` or `` [``, so none of them stands in it bare.
+    """
     joint = "" if not anchor.part else "#" if _LINES_PART.match(anchor.part) else "::"
-    return escape_line(anchor.path + joint + anchor.part, tags, stops=",")
+    return joint.join(_held_apart(text, tags) for text in (anchor.path, anchor.part) if text)
+
+
+def _held_apart(text: str, tags: Sequence[str]) -> str:
+    return escape_line(text, tags, stops=",").replace(": ", "\\: ").replace(" [", " \\[")
 
 
 def note_ids(ids: Sequence[int]) -> str:
