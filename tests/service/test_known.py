@@ -17,7 +17,7 @@ def asked(desk: Desk, known: KnownViews, key: str = "app.py") -> tuple[Views, bo
         return made[-1]
 
     with desk.daemon.parts.store.read() as snapshot:
-        views = known.of(snapshot, (key,), make)
+        views = known.at(snapshot)((key,), make)
     return views, bool(made)
 
 
@@ -48,7 +48,7 @@ def test_a_snapshot_from_before_a_write_keeps_nothing_for_after_it(desk: Desk) -
             asked(desk, known)
             return ()
 
-        known.of(earlier, ("app.py",), make_late)
+        known.at(earlier)(("app.py",), make_late)
     assert asked(desk, known)[0] != ()
 
 

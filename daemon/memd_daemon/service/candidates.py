@@ -11,6 +11,7 @@ from memd_daemon.model.note import Note
 from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Kind, Priority
 from memd_daemon.rules.situation import Candidate, GateEvidence
+from memd_daemon.service.known import Known, Views
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.recall import weighed
 from memd_daemon.service.repos import Place, scopes_at
@@ -21,11 +22,11 @@ from memd_hooks.events import Moment
 
 def at_start(parts: Parts, snapshot: Snapshot, place: Place, context: Context) -> list[Candidate]:
     """Standing rules and, for a main agent, open tasks; for a subagent, `high` gotchas on files the session touched."""
-    scopes = scopes_at(place, context.session)
+    known = parts.views.at(snapshot)
     kinds = (Kind.DIRECTIVE,) if context.agent else (Kind.DIRECTIVE, Kind.TASK)
-    found = [note for scope in scopes for kind in kinds for note in _of_kind(snapshot, scope, kind) if _worth(note)]
-    looked: Looked = {}
-    candidates = [_candidate(parts, snapshot, place, note, looked) for note in found]
+    scopes = scopes_at(place, context.session)
+    found = [view for scope in scopes for kind in kinds for view in _of_kind(known, snapshot, place, scope, kind)]
+    candidates = _candidates(parts, place, found)
     if context.agent:
         parent = parts.ledger.context(context.session, "")
         touched = (*parent.read, *parent.edited) if parent else ()
@@ -33,48 +34,57 @@ def at_start(parts: Parts, snapshot: Snapshot, place: Place, context: Context) -
     return candidates
 
 
+def _of_kind(known: Known, snapshot: Snapshot, place: Place, scope: str, kind: Kind) -> Views:
+    """The views of one kind in one scope, of those that could arrive at all; their ground is not looked at."""
+
+    def made() -> Views:
+        notes = _notes(snapshot, snapshot.notes_of_kind(scope, kind))
+        return tuple(view_from_log(snapshot, note, place) for note in notes if _worth(note))
+
+    return known((kind, place.scope, scope), made)
+
+
 def _worth(note: Note) -> bool:
     """Spares the view of what could not arrive anyway: tasks below `high`, which may be many."""
     return note.kind != Kind.TASK or note.priority == Priority.HIGH
 
 
-def _of_kind(snapshot: Snapshot, scope: str, kind: Kind) -> Iterator[Note]:
-    for id_ in snapshot.notes_of_kind(scope, kind):
+def _notes(snapshot: Snapshot, ids: Iterable[int]) -> Iterator[Note]:
+    for id_ in ids:
         uid = snapshot.uid_of(id_)
         note = snapshot.note(uid) if uid else None
         if note is not None:
             yield note
 
 
-def _candidate(parts: Parts, snapshot: Snapshot, place: Place, note: Note, looked: Looked) -> Candidate:
-    return Candidate(view=view_of(parts, snapshot, note, place, ground_ms=limits.GROUND_DEADLINE_MS, looked=looked))
+def _candidates(parts: Parts, place: Place, views: Iterable[NoteView]) -> list[Candidate]:
+    """With the ground looked at: it changes without any write of memd's."""
+    looked: Looked = {}
+    return [Candidate(view=grounded(parts, view, place, limits.GROUND_DEADLINE_MS, looked)) for view in views]
 
 
 def on_paths(
     parts: Parts, snapshot: Snapshot, place: Place, session: str, paths: Iterable[str], *, only_high: bool = False
 ) -> list[Candidate]:
     """Gotchas anchored to these files of the repository."""
+    known = parts.views.at(snapshot)
     found: dict[bytes, NoteView] = {}
     for path in paths:
-        for view in _on_path(parts, snapshot, place, session, path):
-            if not only_high or view.note.priority == Priority.HIGH:
-                found.setdefault(view.note.uid, view)
-    looked: Looked = {}
-    return [Candidate(view=grounded(parts, view, place, limits.GROUND_DEADLINE_MS, looked)) for view in found.values()]
+        for scope in scopes_at(place, session):
+            for view in _on_path(known, snapshot, place, scope, path):
+                if not only_high or view.note.priority == Priority.HIGH:
+                    found.setdefault(view.note.uid, view)
+    return _candidates(parts, place, found.values())
 
 
-def _on_path(parts: Parts, snapshot: Snapshot, place: Place, session: str, path: str) -> tuple[NoteView, ...]:
-    """The views of a file's gotchas, their ground not looked at."""
-    scopes = scopes_at(place, session)
+def _on_path(known: Known, snapshot: Snapshot, place: Place, scope: str, path: str) -> Views:
+    """The views of a file's gotchas in one scope; their ground is not looked at."""
 
-    def made() -> tuple[NoteView, ...]:
-        ids = (id_ for scope in scopes for id_ in snapshot.notes_on_path(scope, path))
-        uids = [uid for uid in map(snapshot.uid_of, ids) if uid]
-        notes = [note for note in map(snapshot.note, uids) if note is not None]
-        views = (view_from_log(snapshot, note, place) for note in notes)
-        return tuple(msgspec.structs.replace(view, matched_path=path) for view in views)
+    def made() -> Views:
+        notes = _notes(snapshot, snapshot.notes_on_path(scope, path))
+        return tuple(msgspec.structs.replace(view_from_log(snapshot, n, place), matched_path=path) for n in notes)
 
-    return parts.views.of(snapshot, (*scopes, path), made)
+    return known(("path", place.scope, scope, path), made)
 
 
 def on_prompt(

@@ -1,4 +1,4 @@
-"""Views that were made before: the edits of one turn ask for the gotchas of the same few files again and again.
+"""Views that were made before: edits ask for the gotchas of the same few files again and again, starts for the same rules.
 
 A view without its ground depends on the log alone, and the log only grows; so views are taken again while the snapshot counts as
 many commits and events as the one they were made from, and the first write after that forgets them all.
@@ -6,6 +6,7 @@ many commits and events as the one they were made from, and the first write afte
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from memd_daemon import limits
 from memd_daemon.model.view import NoteView
@@ -13,6 +14,7 @@ from memd_daemon.store.port import Snapshot
 
 Views = tuple[NoteView, ...]
 Key = tuple[str, ...]
+Known = Callable[[Key, Callable[[], Views]], Views]
 
 
 class KnownViews:
@@ -24,10 +26,15 @@ class KnownViews:
         self._known: dict[Key, Views] = {}
         self._count = 0
 
-    def of(self, snapshot: Snapshot, key: Key, made: Callable[[], Views]) -> Views:
-        """The views of ``key`` in this snapshot; ``made`` makes them from it. Their ground must not have been looked at."""
+    def at(self, snapshot: Snapshot) -> Known:
+        """What is known at this snapshot: ``known(key, made)`` gives the views of a key.
+
+        ``made`` makes them from the very snapshot where they are not known; their ground must not have been looked at.
+        """
         counts = snapshot.counts()
-        version = (counts.commits, counts.events)
+        return partial(self._of, (counts.commits, counts.events))
+
+    def _of(self, version: tuple[int, int], key: Key, made: Callable[[], Views]) -> Views:
         with self._lock:
             if version != self._version:
                 self._forget(version)
