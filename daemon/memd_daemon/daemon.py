@@ -3,6 +3,7 @@
 `open` does only what the first answer needs: store, ledger, redactor. Indexes and the model come in behind `begin`.
 """
 
+import contextlib
 import logging
 import os
 import threading
@@ -86,7 +87,10 @@ class Daemon:
     # verbs
 
     def handlers(self, stop: Callable[[], None]) -> dict[str, Handler]:
-        """Every verb of the wire and the function that serves it."""
+        """Every verb of the wire and the function that serves it.
+
+        ``stop`` takes the address away and ends the serving; it is called from a worker thread.
+        """
         parts, plans = self.parts, self._plans
         return {
             "ping": self._ping,
@@ -118,12 +122,10 @@ class Daemon:
         return people.enrol(self.parts, request, asker_of(self.parts.ledger, request.env, request.surface))
 
     def _stop(self, stop: Callable[[], None], request: api.Stop) -> api.StopReply:
-        """The address goes first, so that nobody finds a daemon that is leaving."""
-        run = self.parts.home / "run"
+        """A deliberate stop is marked before the address goes: a hook that finds none would start the next daemon."""
         if request.announced:
-            (run / "stopped").touch(mode=0o600)
-        for name in ("address", "status.json"):
-            (run / name).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # a full disk must not keep a daemon alive
+                (self.parts.home / "run" / "stopped").touch(mode=0o600)
         stop()
         return api.StopReply(pid=os.getpid())
 

@@ -1,8 +1,8 @@
 """One daemon per user and home: lock, address, signals, idle exit, a graceful stop (hooks.md, section 3).
 
 Order at a start: lock, then bind, then `run/address` and `run/status.json`, so that whoever reads an address finds somebody who
-answers. The store opens and hooks are served before numpy, onnxruntime or usearch are in. Order at a stop: the address goes first,
-then work in flight is finished, then the indexes and the store are closed.
+answers. The store opens and hooks are served before numpy, onnxruntime or usearch are in. Order at a stop, whoever asked for it (a
+verb, a signal, idleness): the address goes first, then work in flight is finished, then the indexes and the store are closed.
 """
 
 import asyncio
@@ -13,9 +13,11 @@ import logging
 import logging.handlers
 import os
 import signal
+import stat
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -51,8 +53,9 @@ def main() -> int:
 
 def run(home: Path) -> None:
     """Serves ``home``. Raises AlreadyRunning, and what the store refuses."""
-    for folder in (home, home / "run", home / "logs"):
-        folder.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+    home.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+    for folder in (home / "run", home / "logs"):
+        _make_private(folder)
     lock = _lock(home)
     keep_heap_small()
     try:
@@ -65,6 +68,16 @@ def run(home: Path) -> None:
     finally:
         _forget_address(home)
         os.close(lock)
+
+
+def _make_private(folder: Path) -> None:
+    """The folder, this user's and closed to everybody else, also where it stood open before. Raises SocketFolderUnsafe."""
+    folder.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
+    found = folder.lstat()
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+        raise errors.SocketFolderUnsafe(folder)
+    if found.st_mode & PRIVATE_MASK:
+        folder.chmod(PRIVATE_DIRECTORY)
 
 
 def _lock(home: Path) -> int:
@@ -133,9 +146,15 @@ def socket_path(home: Path) -> str:
 async def _serve(home: Path, daemon: Daemon) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def leave() -> None:
+        """From here on nobody finds this daemon. Safe to call from any thread."""
+        _forget_address(home)
+        loop.call_soon_threadsafe(stopped.set)
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
-    server = Server(daemon.handlers(lambda: _set_soon(loop, stopped)), daemon.hook, daemon.receipt)
+        loop.add_signal_handler(number, leave)
+    server = Server(daemon.handlers(leave), daemon.hook, daemon.receipt)
     try:
         path = socket_path(home)
         Path(path).unlink(missing_ok=True)
@@ -144,7 +163,7 @@ async def _serve(home: Path, daemon: Daemon) -> None:
         _tell_address(home, path)
         daemon.begin()
         log.info("serving, version %s", __version__)
-        watch = asyncio.ensure_future(_watch_idle(server, daemon, stopped))
+        watch = asyncio.ensure_future(_watch_idle(server, leave))
         await server.serve(stopped)
         watch.cancel()
         log.info("stopping")
@@ -154,17 +173,13 @@ async def _serve(home: Path, daemon: Daemon) -> None:
         Path(socket_path(home)).unlink(missing_ok=True)
 
 
-def _set_soon(loop: asyncio.AbstractEventLoop, stopped: asyncio.Event) -> None:
-    loop.call_soon_threadsafe(stopped.set)
-
-
-async def _watch_idle(server: Server, daemon: Daemon, stopped: asyncio.Event) -> None:
+async def _watch_idle(server: Server, leave: Callable[[], None]) -> None:
     """Ends the daemon after `idle_exit` without a session; looks seldom, so that idling costs nothing."""
     while True:
         left = limits.IDLE_EXIT_S - (time.monotonic() - server.served_at)
         if left <= 0:
             log.info("idle for %d s", limits.IDLE_EXIT_S)
-            stopped.set()
+            leave()
             return
         await asyncio.sleep(left)
 

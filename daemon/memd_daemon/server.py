@@ -49,18 +49,19 @@ class Server:
         self._socket.setsockopt(zmq.MAXMSGSIZE, wire.FRAME_MAX_BYTES)
         self._socket.setsockopt(zmq.HANDSHAKE_IVL, limits.HANDSHAKE_MAX_MS)
         self.served_at = time.monotonic()
-        self.stopping = False
 
     def bind(self, path: str) -> None:
         self._socket.bind(f"ipc://{path}")
 
     async def serve(self, stopped: asyncio.Event) -> None:
-        """Receives until ``stopped`` is set, then finishes what is in flight."""
+        """Receives until ``stopped`` is set, then finishes what is in flight. Sets it where it can receive no more."""
         receiving = asyncio.ensure_future(self._receive_all())
+        receiving.add_done_callback(lambda _: stopped.set())
         await stopped.wait()
-        self.stopping = True
         receiving.cancel()
-        await asyncio.gather(receiving, return_exceptions=True)
+        (ended,) = await asyncio.gather(receiving, return_exceptions=True)
+        if not isinstance(ended, asyncio.CancelledError):
+            log.error("receiving has ended: %s", type(ended).__name__)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=limits.STOP_GRACE_S)
 
@@ -99,18 +100,22 @@ class Server:
         except wire.Malformed:
             return await self._answer(identity, wire.hook_reply(VERSION, b"", wire.USAGE))
         try:
-            stdout = await self._in(self._workers, self._hook, hook, pid)
-        except Exception:  # a hook never harms a turn, whatever went wrong here
+            reply = wire.hook_reply(VERSION, await self._in(self._workers, self._hook, hook, pid))
+        except (
+            Exception
+        ):  # a hook never harms a turn, whatever went wrong here; told of it, it keeps what must not be lost
             log.exception("hook %s of %s failed", hook.event, hook.harness)
-            stdout = b""
+            reply = wire.hook_reply(VERSION, b"", wire.FAULT)
         if hook.deadline_ns > time.monotonic_ns():
-            await self._answer(identity, wire.hook_reply(VERSION, stdout))
+            await self._answer(identity, reply)
 
     async def _serve_receipt(self, body: list[bytes]) -> None:
         try:
             await self._in(self._workers, self._receipt, wire.parse_receipt(body))
         except wire.Malformed:
             log.info("dropped a malformed receipt")
+        except Exception:  # nobody is there to be told, and what is not receipted is owed
+            log.exception("a receipt failed")
 
     async def _serve_verb(self, verb: bytes, body: list[bytes]) -> list[bytes]:
         name = verb.decode("ascii")

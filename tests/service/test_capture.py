@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memd_client import api, wire
+from memd_daemon.service import capture
 from tests.service.desk import Desk, git
 
 
@@ -133,3 +134,39 @@ def test_spooled_commits_are_found_in_the_reflog(desk: Desk) -> None:
     desk.prompt("back again")
     notes = desk.ask(api.ListNotes(cwd=str(desk.repo))).notes
     assert [n.source.ref for n in reversed(notes)] == shas
+
+
+def spooled(desk: Desk, call: wire.Hook, at_ns: int = 1) -> Path:
+    folder = desk.home / "spool"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    file = folder / wire.spool_name(call.request_id, at_ns).decode()
+    file.write_bytes(wire.encode_spool(wire.Spooled(call, at_ns)))
+    return file
+
+
+def test_a_spooled_call_that_cannot_be_taken_in_stands_in_nobodys_way(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those behind it are taken in, the prompt of now is stored, and after a day it goes and is counted."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("no such luck")
+
+    monkeypatch.setattr(capture, "record_commit", broken)
+    bad = spooled(desk, wire.Hook(b"b" * 16, 0, 0, "git", "git-commit", bytes(desk.repo), b"", b""), 1)
+    payload = json.dumps(desk.payload("UserPromptSubmit", "s1", prompt="spooled behind it", prompt_id="p0")).encode()
+    good = spooled(desk, wire.Hook(b"g" * 16, 0, 0, "claude", "prompt-submit", bytes(desk.repo), b"", payload), 2)
+    desk.prompt("now", prompt_id="p1")
+    assert [t.text for t in reversed(desk.ask(api.Turns()).turns)] == ["spooled behind it", "now"]
+    assert (bad.exists(), good.exists()) == (True, False)
+    os.utime(bad, (1, 1))
+    desk.prompt("later", prompt_id="p2")
+    assert not bad.exists()
+    assert desk.ask(api.Status()).spool["dropped"] == 1
+
+
+def test_a_spooled_call_of_a_client_that_is_unknown_here_is_kept(desk: Desk) -> None:
+    """A later memd may know it: no user's turn goes without having been stored or counted."""
+    file = spooled(desk, wire.Hook(b"u" * 16, 0, 0, "tomorrow", "prompt-submit", b"/", b"", b"{}"))
+    desk.prompt("now")
+    assert file.exists()

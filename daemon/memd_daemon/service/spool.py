@@ -1,7 +1,8 @@
 """The spool: what hooks could not deliver, taken in, in order, and only then removed (hooks.md, section 3).
 
-A file holds raw text, so it goes as soon as its turn is on disk. What cannot be read stays until `wire.SPOOL_MAX_AGE_S`, then it is
-moved out of the way by name only: `status` tells what was dropped.
+A file holds raw text, so it goes as soon as its turn is on disk. What cannot be read or taken in, whatever the reason, stands in
+the way of nothing: it stays until `wire.SPOOL_MAX_AGE_S`, then it is removed, and `status` tells how many were. Only what the
+store refuses for now (a full disk) waits for as long as it takes.
 """
 
 import logging
@@ -47,20 +48,27 @@ def _take(parts: Parts, harnesses: Mapping[str, Harness], path: Path) -> bool:
     except (OSError, wire.Malformed):
         _drop_if_old(parts, path)
         return False
+    harness = harnesses.get(spooled.hook.harness)
+    if harness is None:  # perhaps of a later memd, which will know it
+        _drop_if_old(parts, path)
+        return False
     try:
-        _store(parts, harnesses, spooled)
+        _store(parts, harness, spooled)
     except errors.MemdError as refusal:
         log.warning("a spooled call waits on: %s", refusal.code)
+        return False
+    except (
+        Exception
+    ):  # one call that cannot be taken in must not keep back those behind it, nor the prompt that waits for them
+        log.exception("a spooled call could not be taken in")
+        _drop_if_old(parts, path)
         return False
     path.unlink(missing_ok=True)
     return True
 
 
-def _store(parts: Parts, harnesses: Mapping[str, Harness], spooled: wire.Spooled) -> None:
+def _store(parts: Parts, harness: Harness, spooled: wire.Spooled) -> None:
     hook = spooled.hook
-    harness = harnesses.get(hook.harness)
-    if harness is None:
-        return
     event = harness.parse(hook.event, hook.stdin, os.fsdecode(hook.cwd), wire.parse_environment(hook.environment))
     if event is None:
         return
