@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd_daemon.frames.envelope import bundle
-from memd_daemon.frames.escape import FURTHER, escape_content, escape_line
+from memd_daemon.frames.escape import FURTHER, escape_content, escape_line, held_apart
 from memd_daemon.frames.push import pushed, renderings
 from memd_daemon.frames.recall import recalled
 from memd_daemon.model.event import Source
@@ -182,6 +182,26 @@ def test_a_content_shows_what_it_holds(text: str, escaped: str) -> None:
 def test_a_text_in_a_line_stays_in_its_place(text: str, stops: str, escaped: str) -> None:
     """Quotes and backslashes are escaped, and so are brackets without a partner, whatever they look like."""
     assert escape_line(text, TAGS, stops=stops) == escaped
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("app/[slug]/x", "app/[slug]/x"),
+        ("a.rs: matches", "a.rs\\: matches"),
+        ("a.rs:\u00a0matches", "a.rs\\:\u00a0matches"),
+        ("a.rs:", "a.rs\\:"),
+        ("a::b:1", "a::b:1"),
+        ("a.rs [anchor_changed]", "a.rs \\[anchor_changed]"),
+        ("a.rs\u3000[anchor_changed]", "a.rs\u3000\\[anchor_changed]"),
+        ("a \\[b", "a \\\\\\[b"),
+        ("a [b", "a \\[b"),
+        ("a \\: b", "a \\\\\\: b"),
+    ],
+)
+def test_what_memd_goes_on_with_does_not_stand_in_a_path(text: str, escaped: str) -> None:
+    """Neither a colon before white space nor a bracket after it is bare; the brackets of a route are."""
+    assert held_apart(text, TAGS) == escaped
 
 
 @given(texts, st.integers(1, 40))

@@ -33,6 +33,7 @@ _HIDDEN: Final = re.compile(
 )
 _LESS_THAN: Final = "<\u2039\u2329\u27e8\u3008\ufe64\uff1c"
 _LINE_SPACE: Final = re.compile(r"[ \t\r\n]+")
+_GOES_ON: Final = re.compile(r":(?=\s|\Z)|(?<=\s)\[")
 _QUOTE_LOOKALIKES: Final = frozenset("\u02ba\u201f\u2033\u3003\u301d\u301e\u301f\uff02")
 _CLOSERS: Final = {
     "(": ")",
@@ -90,6 +91,11 @@ def escape_line(text: str, tags: Sequence[str], limit: int = LINE_MAX_CHARS, sto
     strays = _strays(line)
     escaped = "".join(_escaped(char, index in strays or char in stops) for index, char in enumerate(line))
     return _without_tags(_SUSPECT.sub(_shown, escaped), tags)
+
+
+def held_apart(text: str, tags: Sequence[str], stops: str = "") -> str:
+    """`escape_line` for a text that memd goes on after with ``: `` or `` [``: neither stands in it bare, by whatever space."""
+    return _GOES_ON.sub(r"\\\g<0>", escape_line(text, tags, stops=stops))
 
 
 def _escaped(char: str, stray: bool) -> str:

@@ -8,7 +8,7 @@ from typing import Final, cast
 
 import msgspec
 
-from memd_daemon.frames.escape import escape_line
+from memd_daemon.frames.escape import escape_line, held_apart
 from memd_daemon.frames.words import date
 from memd_daemon.model import event as ev
 from memd_daemon.model.fold import Effect
@@ -49,7 +49,7 @@ class _Names:
 
     def part(self, text: str) -> str:
         """Of a list whose commas and semicolons are memd's own."""
-        return escape_line(text, self.tags, stops=",;")
+        return held_apart(text, self.tags, stops=",;")
 
 
 def event_line(view: EventView, tags: Sequence[str]) -> str:

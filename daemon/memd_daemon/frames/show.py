@@ -28,9 +28,9 @@ def shown(full: FullView, now_ms: int, tags: Sequence[str]) -> str:
 
 
 def _recorded(note: Note, tags: Sequence[str]) -> str:
-    facts = [f"  recorded: {date(note.created_at)} by {escape_line(note.actor, tags)}"]
-    facts += [f"through {escape_line(note.surface, tags)}"] if note.surface else []
-    facts += [f"in {escape_line(note.harness, tags)}"] if note.harness else []
+    facts = [f"  recorded: {date(note.created_at)} by {escape_line(note.actor, tags, stops=',')}"]
+    facts += [f"through {escape_line(note.surface, tags, stops=',')}"] if note.surface else []
+    facts += [f"in {escape_line(note.harness, tags, stops=',')}"] if note.harness else []
     facts += [f"session {escape_line(note.session, tags, stops=',')}"] if note.session else []
     facts += [f"turn {note.turn}"] if note.turn else []
     return ", ".join(facts)
@@ -50,7 +50,7 @@ def _state(note: Note) -> list[str]:
 def _anchor(g: GroundStatus, tags: Sequence[str]) -> str:
     state = "not looked at" if g.unknown else escape_line(g.signal, tags) or words.STATUS_MATCHES
     detail = f" ({escape_line(g.detail, tags)})" if g.detail else ""
-    return f"  anchor: {words.target(g, tags)}{' (proxy)' if g.proxy else ''}: {state}{detail}"
+    return f"  anchor{' (proxy)' if g.proxy else ''}: {words.target(g, tags)}: {state}{detail}"
 
 
 def _evidence(e: EvidenceView, tags: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from memd_daemon.frames.escape import escape_line
+from memd_daemon.frames.escape import escape_line, held_apart
 from memd_daemon.limits import MS_PER_S
 from memd_daemon.model.event import Anchor
 from memd_daemon.model.view import GroundStatus, NoteView
@@ -135,11 +135,7 @@ def target(anchor: GroundStatus | Anchor, tags: Sequence[str]) -> str:
     memd goes on after it with ``,``, ``: `` or `` [``, so none of them stands in it bare.
     """
     joint = "" if not anchor.part else "#" if _LINES_PART.match(anchor.part) else "::"
-    return joint.join(_held_apart(text, tags) for text in (anchor.path, anchor.part) if text)
-
-
-def _held_apart(text: str, tags: Sequence[str]) -> str:
-    return escape_line(text, tags, stops=",").replace(": ", "\\: ").replace(" [", " \\[")
+    return joint.join(held_apart(text, tags, stops=",") for text in (anchor.path, anchor.part) if text)
 
 
 def note_ids(ids: Sequence[int]) -> str:
