@@ -40,7 +40,7 @@ class FakeDaemon:
 class FakeServer:
     """Is asked to stop while it serves, and looks whether it can still be found while it finishes its work."""
 
-    ask_to_stop: Callable[[], None]
+    asks: list[Callable[[], None]]  # each called while it serves
     found_while_finishing: list[bool]
 
     def __init__(self, *_: object) -> None:
@@ -51,7 +51,8 @@ class FakeServer:
 
     async def serve(self, stopped: asyncio.Event) -> None:
         FakeServer.found_before = address.read(os.fsencode(FakeServer.home)) is not None
-        FakeServer.ask_to_stop()
+        for ask in FakeServer.asks:
+            ask()
         await stopped.wait()
         FakeServer.found_while_finishing.append(address.read(os.fsencode(FakeServer.home)) is not None)
 
@@ -75,7 +76,7 @@ def test_the_address_goes_before_the_work_in_flight_is_finished(
     }
     monkeypatch.setattr(lifecycle, "Server", FakeServer)
     monkeypatch.setattr(limits, "IDLE_EXIT_S", 0 if how == "idle" else 3600 * 24 * 365 * 100)
-    FakeServer.home, FakeServer.ask_to_stop, FakeServer.found_while_finishing = home, staticmethod(stops[how]), []
+    FakeServer.home, FakeServer.asks, FakeServer.found_while_finishing = home, [stops[how]], []
     asyncio.run(lifecycle._serve(home, daemon))  # type: ignore[arg-type]
     assert FakeServer.found_before
     assert FakeServer.found_while_finishing == [False]

@@ -127,10 +127,14 @@ def relative_path(checkout_root: str, cwd: str, given: str) -> str | None:
 
 
 def git(checkout_root: str, *words: str, deadline_s: float = limits.GIT_DEADLINE_S) -> str | None:
-    """What a short git command prints, or None where it fails or takes too long. Off the hook path only."""
+    """What a short git command prints, or None where it fails or takes too long. Off the hook path only.
+
+    A repository's own settings are a stranger's: nothing that they name is run, and nothing is fetched.
+    """
     try:
         done = subprocess.run(
-            ["git", "-C", checkout_root, *words],
+            ["git", "--no-pager", *_HARMLESS, "-C", checkout_root, *words],
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=deadline_s,
             check=True,
@@ -141,7 +145,33 @@ def git(checkout_root: str, *words: str, deadline_s: float = limits.GIT_DEADLINE
     return done.stdout.decode("utf-8", "surrogateescape")
 
 
-_QUIET_GIT: Final = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "MEMD_OFF": "1"}
+_HARMLESS: Final = tuple(
+    word
+    for setting in (
+        "core.fsmonitor=false",
+        "core.hooksPath=/dev/null",
+        "core.attributesFile=/dev/null",
+        "diff.external=",
+        "diff.orderFile=/dev/null",
+        "log.showSignature=false",  # it would start the program that the repository names for checking signatures
+        "gpg.program=false",
+        "protocol.allow=never",  # a partial clone fetches what it lacks, through whatever transport its remote names
+        "core.sshCommand=false",
+        "i18n.logOutputEncoding=UTF-8",
+        "color.ui=false",
+    )
+    for word in ("-c", setting)
+)
+"""What a command line has to say, since it goes before every file."""
+
+_QUIET_GIT: Final = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "LC_ALL": "C",
+    "MEMD_OFF": "1",
+}
 
 
 def root_commits(checkout_root: str, deadline_s: float = limits.GIT_DEADLINE_S) -> tuple[str, ...]:

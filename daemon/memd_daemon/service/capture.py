@@ -138,7 +138,12 @@ _FIELDS: Final = ("sha", "parents", "subject", "moved", "move")
 
 
 def _files_of(root: str, sha: str) -> list[str]:
-    names = repository.git(root, "show", "--format=", "--name-only", "-z", "--no-renames", sha, "--") or ""
+    names = (
+        repository.git(
+            root, "show", "--format=", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", sha, "--"
+        )
+        or ""
+    )
     return [name for name in names.split("\0") if name]
 
 
