@@ -106,7 +106,7 @@ CLOUDS: tuple[Rule, ...] = (
     free(
         "fly-token",
         "fo1_ fm1r_ fm2_",
-        r"[A-Za-z0-9_+/=,-]{40,}+",
+        r"[A-Za-z0-9_+/=-]{40,}+",
         "fo1_·x7Kq2Zt9Lw4Vn6Rj1Pd8Gf3Hs5Ym0BcXe2UaWq7Tk",
         "info1_summary_of_everything_else",
         "mixed",

@@ -71,6 +71,40 @@ HEADERS: tuple[Rule, ...] = (
         "value",
     ),
     header(
+        "mysql-password",
+        "mysql |mysqldump |mysqladmin |mariadb ",
+        r"[^\n|;]{0,200}?\s-p([^\s\"'=]{3,255})",
+        "mysql -uroot -p·x7Kq2Zt9Lw shop",
+        "mysql -u root -p shop, mysql --port=3306 -p$PASS shop, mysql is slow -perhaps",
+        "literal",
+    ),
+    header(
+        "login-password",
+        "docker login|podman login|helm registry login",
+        r"[^\n|;]{0,200}?\s(?:-p|--password)[ =]{1,3}[\"']?([^\s\"']{3,255})",
+        "docker login -u ci -p ·x7Kq2Zt9Lw4V ghcr.io",
+        "docker login -u ci -p $TOKEN ghcr.io, docker login --password-stdin",
+        "literal",
+    ),
+    header(
+        "shell-secret",
+        "set -x |set -gx |set -xg |set -ux |set -lx |setenv ",
+        r"[A-Za-z0-9_]{0,40}(?:password|passwd|secret|token|api_?key|access_?key|private_?key)[A-Za-z0-9_]{0,20}"
+        r"\s{1,4}[\"']?([^\s\"'$(][^\s\"']{5,255})",
+        "set -x SECRET_TOKEN ·x7Kq2Zt9Lw4Vn6Rj",
+        "set -x SECRET_TOKEN $argv[1], set -x TOKEN (cat file), setenv API_KEY_FILE /etc/key",
+        "literal",
+    ),
+    header(
+        "terraform-secret",
+        'variable "',
+        r"[A-Za-z0-9_-]{0,60}(?:password|passwd|secret|token|key)[A-Za-z0-9_-]{0,20}\"\s{0,4}\{"
+        r"[^}]{0,300}?\sdefault\s{0,8}=\s{0,4}\"([^\"\n]{3,256})",
+        'variable "db_password" { default = "·x7Kq2Zt9Lw4V" }',
+        'variable "kms_key_region" { default = "us-east-1" }, variable "token_ttl" { default = "3600" }',
+        "literal",
+    ),
+    header(
         "xml-secret",
         "<password>|<passwd>|<secret>|<token>|<apikey>|<api_key>|<accesskey>|<secretkey>",
         r"\s{0,8}([^<>\s@:/\"'][^<>\s\"']{3,255})(?=\s{0,8}</)",

@@ -147,6 +147,13 @@ SERVICES: tuple[Rule, ...] = (
         "https://hooks.slack.com/services/",
         "mixed",
     ),
+    held(
+        "discord-token",
+        "MT Mj Mz ND NT Nj Nz OD OT",  # how base64 of a bot's number begins
+        r"[A-Za-z0-9]{16,30}={0,2}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}+",
+        "MT·gxMzQ1OTExODQ5MTc2NTk1.vbNlaX.xJ2fjO8kUWopfmD4zuDSpb9FqCFcMWTU0JsFK",
+        "MTgxMzQ1OTExODQ5MTc2NTk1.vbNlaX.short",
+    ),
     free(
         "discord-webhook",
         "discord.com/api/webhooks/ discordapp.com/api/webhooks/",

@@ -138,7 +138,8 @@ def _span(text: str, at: int, row: _Row, last: int) -> Span | None:
     if match is None:
         return None
     start, end = match.span(1) if match.re.groups else (at - row.back, match.end())
-    return Span(start, end, row.rule.name)
+    full_stops = len(text[start:end]) - len(text[start:end].rstrip("."))  # of the sentence around it
+    return Span(start, end - full_stops, row.rule.name)
 
 
 def _judged(text: str, at: int, row: _Row, span: Span) -> str:
