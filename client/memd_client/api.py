@@ -1,12 +1,29 @@
 """The requests and replies of every verb but `hook`, as msgspec structs; the schema of ``--json`` too (docs/json.md).
 
-Each request class names its verb and its reply. One msgpack map goes each way. Unknown fields are ignored by both ends, so a
-field may be added and none may change its meaning. Times are UTC, as ISO 8601 text with a trailing ``Z``; "" is never.
+Each request class names its verb and its reply; the values in replies stand in values.py, and have their names here too. One
+msgpack map goes each way. Unknown fields are ignored by both ends, so a field may be added and none may change its meaning.
+Times are UTC, as ISO 8601 text with a trailing ``Z``; "" is never.
 """
 
 from typing import Any, ClassVar
 
 import msgspec
+
+from memd_client.values import AnchorOut as AnchorOut
+from memd_client.values import DeliveredOut as DeliveredOut
+from memd_client.values import DeliveryOut as DeliveryOut
+from memd_client.values import EventOut as EventOut
+from memd_client.values import EvidenceOut as EvidenceOut
+from memd_client.values import FaultOut as FaultOut
+from memd_client.values import Found as Found
+from memd_client.values import LeftOutOut as LeftOutOut
+from memd_client.values import NoteOut as NoteOut
+from memd_client.values import Plan as Plan
+from memd_client.values import PlanEvent as PlanEvent
+from memd_client.values import SourceOut as SourceOut
+from memd_client.values import StaleOut as StaleOut
+from memd_client.values import StateOut as StateOut
+from memd_client.values import TurnOut as TurnOut
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -16,162 +33,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     REPLY: ClassVar[Any] = None
 
     cwd: str = ""
-    env: dict[str, str] = {}  # the named session variables of wire.ENV_NAMES, never more
+    env: dict[str, str] = {}  # the named session variables of wire.ENVIRONMENT_NAMES, never more
     surface: str = "cli"
-
-
-# The values in replies.
-
-
-class SourceOut(msgspec.Struct, frozen=True, kw_only=True):
-    type: str
-    ref: str
-
-
-class AnchorOut(msgspec.Struct, frozen=True, kw_only=True):
-    path: str
-    part: str
-    proxy: bool
-
-
-class EvidenceOut(msgspec.Struct, frozen=True, kw_only=True):
-    turn: int
-    excerpt: str
-    attestation: str
-
-
-class StateOut(msgspec.Struct, frozen=True, kw_only=True):
-    belief: str
-    currency: str
-    shelf: str
-    task: str
-
-
-class StaleOut(msgspec.Struct, frozen=True, kw_only=True):
-    path: str
-    signal: str
-    detail: str
-
-
-class NoteOut(msgspec.Struct, frozen=True, kw_only=True):
-    id: int
-    uid: str
-    content: str
-    summary: str
-    kind: str
-    priority: str
-    provenance: str
-    frame_class: str
-    source: SourceOut
-    scope: str
-    under: str
-    tags: list[str]
-    anchors: list[AnchorOut]
-    evidence: list[EvidenceOut]
-    level: str
-    slug: str
-    revision_count: int
-    state: StateOut
-    stale: list[StaleOut]
-    created_at: str
-    last_confirmed_at: str
-    valid_until: str
-    tombstone: str | None = None
-
-
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """One recalled note: how it is framed for an agent, and what its score is made of."""
-
-    note: NoteOut
-    text: str
-    score: float
-    factors: dict[str, float]
-
-
-class TurnOut(msgspec.Struct, frozen=True, kw_only=True):
-    turn: int
-    session: str
-    n: int
-    text: str
-    attestation: str
-    at: str
-    harness: str
-    agent: str
-
-
-class DeliveredOut(msgspec.Struct, frozen=True, kw_only=True):
-    id: int
-    digest: str
-    tokens: int
-
-
-class LeftOutOut(msgspec.Struct, frozen=True, kw_only=True):
-    id: int
-    rule: str
-
-
-class DeliveryOut(msgspec.Struct, frozen=True, kw_only=True):
-    at: str
-    trigger: str
-    harness: str
-    session: str
-    agent: str
-    turn: str
-    epoch: int
-    state: str
-    held: bool
-    notes: list[DeliveredOut]
-    left_out: list[LeftOutOut]
-    tokens: int
-    vectors: str
-
-
-class EventOut(msgspec.Struct, frozen=True, kw_only=True):
-    uid: str
-    type: str
-    at: str
-    actor: str
-    surface: str
-    session: str
-    signed: bool
-    effect: str
-    line: str
-
-
-class FaultOut(msgspec.Struct, frozen=True, kw_only=True):
-    where: str
-    what: str
-    remedy: str
-
-
-class PlanEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event that a signature is asked for: the very bytes, and what the signature is bound to."""
-
-    body: bytes
-    content: str
-    content_salt: bytes
-    content_digest: bytes
-    revision: int
-    act: str
-    id: int  # 0: the note is recorded by this very plan
-    change: str  # of class, or of state: "agent -> human"
-    kind: str
-    scope: str
-    priority: str
-    reason: str = ""  # as it will be stored
-    reason_salt: bytes = b""
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is about to sign; `Seal` carries the signatures back under the same token, once."""
-
-    token: bytes
-    store: bytes
-    events: list[PlanEvent]
-    key_id: bytes
-
-
-# The verbs.
 
 
 class Pong(msgspec.Struct, frozen=True, kw_only=True):

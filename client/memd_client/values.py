@@ -1,0 +1,151 @@
+"""The values that replies are made of: notes, turns, deliveries, events, plans. Times and the rule for changes as in api.py."""
+
+import msgspec
+
+
+class SourceOut(msgspec.Struct, frozen=True, kw_only=True):
+    type: str
+    ref: str
+
+
+class AnchorOut(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    part: str
+    proxy: bool
+
+
+class EvidenceOut(msgspec.Struct, frozen=True, kw_only=True):
+    turn: int
+    excerpt: str
+    attestation: str
+
+
+class StateOut(msgspec.Struct, frozen=True, kw_only=True):
+    belief: str
+    currency: str
+    shelf: str
+    task: str
+
+
+class StaleOut(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    signal: str
+    detail: str
+
+
+class NoteOut(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    uid: str
+    content: str
+    summary: str
+    kind: str
+    priority: str
+    provenance: str
+    frame_class: str
+    source: SourceOut
+    scope: str
+    under: str
+    tags: list[str]
+    anchors: list[AnchorOut]
+    evidence: list[EvidenceOut]
+    level: str
+    slug: str
+    revision_count: int
+    state: StateOut
+    stale: list[StaleOut]
+    created_at: str
+    last_confirmed_at: str
+    valid_until: str
+    tombstone: str | None = None
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """One recalled note: how it is framed for an agent, and what its score is made of."""
+
+    note: NoteOut
+    text: str
+    score: float
+    factors: dict[str, float]
+
+
+class TurnOut(msgspec.Struct, frozen=True, kw_only=True):
+    turn: int
+    session: str
+    n: int
+    text: str
+    attestation: str
+    at: str
+    harness: str
+    agent: str
+
+
+class DeliveredOut(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    digest: str
+    tokens: int
+
+
+class LeftOutOut(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    rule: str
+
+
+class DeliveryOut(msgspec.Struct, frozen=True, kw_only=True):
+    at: str
+    trigger: str
+    harness: str
+    session: str
+    agent: str
+    turn: str
+    epoch: int
+    state: str
+    held: bool
+    notes: list[DeliveredOut]
+    left_out: list[LeftOutOut]
+    tokens: int
+    vectors: str
+
+
+class EventOut(msgspec.Struct, frozen=True, kw_only=True):
+    uid: str
+    type: str
+    at: str
+    actor: str
+    surface: str
+    session: str
+    signed: bool
+    effect: str
+    line: str
+
+
+class FaultOut(msgspec.Struct, frozen=True, kw_only=True):
+    where: str
+    what: str
+    remedy: str
+
+
+class PlanEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that a signature is asked for: the very bytes, and what the signature is bound to."""
+
+    body: bytes
+    content: str
+    content_salt: bytes
+    content_digest: bytes
+    revision: int
+    act: str
+    id: int  # 0: the note is recorded by this very plan
+    change: str  # of class, or of state: "agent -> human"
+    kind: str
+    scope: str
+    priority: str
+    reason: str = ""  # as it will be stored
+    reason_salt: bytes = b""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person is about to sign; `Seal` carries the signatures back under the same token, once."""
+
+    token: bytes
+    store: bytes
+    events: list[PlanEvent]
+    key_id: bytes
