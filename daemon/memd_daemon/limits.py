@@ -101,6 +101,7 @@ RACY_MTIME_MS: Final = 50  # a file written this shortly before it was hashed ma
 GROUND_FILES_KNOWN_MAX: Final = 100_000  # states of files kept in memory; past it they are hashed anew
 CHECKOUTS_KNOWN_MAX: Final = 200  # directories that hooks came from: a few hundred bytes each
 VIEWS_KNOWN_MAX: Final = 1_000  # of notes on files under edit: about 2 KB each
+REPOSITORY_PATHS_MAX: Final = 50  # clones of one repository that are remembered: more are nobody's habit
 GIT_FILE_MAX_BYTES: Final = 1024 * 1024  # of HEAD, config and their like
 
 # redaction (evidence.md, "Turns"; redact/judge.py says how the values are judged)

@@ -13,7 +13,6 @@ parent {parent}
 author Dev <dev@example.invalid> 1772600000 +0000
 committer Dev <dev@example.invalid> 1772600000 +0000
 gpgsig -----BEGIN PGP SIGNATURE-----
- 
  AAAA
  -----END PGP SIGNATURE-----
 

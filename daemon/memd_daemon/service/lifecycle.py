@@ -227,10 +227,8 @@ def _confirm(parts: Parts, txn: Txn, note: Note, case: Case) -> Made:
     id_ = txn.id_of(note.uid)
     if note.revoked:
         raise errors.NoteRevoked(id_, "confirmed", id_)
-    here = note.scope == case.place.scope
-    anchors = tuple(_retaken(parts, a, case.place) for a in note.anchors) if here else ()
-    gone = [a.path for a, old in zip(anchors, note.anchors, strict=True) if a == old and not _there(a, case.place)]
-    told = [f"not found here, so its hash was left: {path}" for path in gone] if here else []
+    anchors = tuple(_retaken(parts, a, case.place) for a in note.anchors) if note.scope == case.place.scope else ()
+    told = [f"not found here, so its hash was left: {a.path}" for a in anchors if not _there(a, case.place)]
     payload = ev.Confirmed(anchors=anchors)
     return Made(drafts=[parts.draft("confirmed", note.uid, payload, asker=case.asker, after=note)], told=told)
 

@@ -2,8 +2,9 @@
 
 Settings of the store hold the table: `repo/common/<digest of the real path>`, `repo/remote/<digest>` and
 `repo/root/<digest>/<uid>` name a uid, `repo/about/<uid>` holds `Known`. Matched in the order common directory, primary remote,
-root commits; a root commit counts only if the older path is gone (shallow clones report another one, forks share one). What
-matches nothing gets a new uid.
+root commits; a root commit counts only if every older path is gone (shallow clones report another one, forks share one). A remote
+that a repository is given later is learned then, and a directory that becomes a repository stays what it was. What matches nothing
+gets a new uid.
 """
 
 import hashlib
@@ -24,9 +25,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of a repository."""
 
     uid: bytes
-    path: str  # of the common directory, or of the directory itself outside git, where last seen
-    remote: str = ""
-    roots: tuple[str, ...] = ()
+    path: str  # of the common directory, or of the directory itself outside git, where last seen first
+    others: tuple[str, ...] = ()  # its clones and earlier paths, as far as they were there when it was last seen first
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +60,8 @@ def place_of(parts: Parts, directory: str) -> Place:
     checkout = parts.checkouts.at(real)
     with parts.store.read() as snapshot:
         uid = _uid_at(snapshot, checkout)
-    if uid is None:
+        learns = bool(checkout.remote) and snapshot.setting(_key("remote", checkout.remote)) is None
+    if uid is None or learns:
         uid = _first_look(parts, checkout)
     inside = real[len(checkout.root) + 1 :] if real.startswith(checkout.root.rstrip("/") + "/") else ""
     return Place(checkout=checkout, scope=f"repo:{uid_text(uid)}", inside=inside)
@@ -87,16 +88,37 @@ def _first_look(parts: Parts, checkout: Checkout) -> bytes:
         uid = found or parts.new_uid()
         txn.put_setting(_key("common", path), uid)
         if checkout.remote:
-            txn.put_setting(_key("remote", checkout.remote), uid)
+            _claim(txn, _key("remote", checkout.remote), uid)
             if checkout.remote.startswith("/"):
-                txn.put_setting(_key("common", checkout.remote), uid)
+                _claim(txn, _key("common", checkout.remote), uid)
         for root in roots:
             txn.put_setting(f"{_key('root', root)}/{uid_text(uid)}", uid)
-        known = Known(uid=uid, path=path, remote=checkout.remote, roots=roots)
-        txn.put_setting(f"repo/about/{uid_text(uid)}", msgspec.msgpack.encode(known))
+        txn.put_setting(_about(uid), msgspec.msgpack.encode(_seen_at(txn, uid, path)))
         return uid
 
     return parts.store.write(work)
+
+
+def _claim(txn: Txn, key: str, uid: bytes) -> None:
+    """The key names this repository unless it names another."""
+    if txn.setting(key) is None:
+        txn.put_setting(key, uid)
+
+
+def _about(uid: bytes) -> str:
+    return f"repo/about/{uid_text(uid)}"
+
+
+def _known(snapshot: Snapshot, uid: bytes) -> Known | None:
+    about = snapshot.setting(_about(uid))
+    return None if about is None else msgspec.msgpack.decode(about, type=Known)
+
+
+def _seen_at(snapshot: Snapshot, uid: bytes, path: str) -> Known:
+    before = _known(snapshot, uid)
+    older = (before.path, *before.others) if before else ()
+    others = [p for p in dict.fromkeys(older) if p != path and Path(p).exists()]
+    return Known(uid=uid, path=path, others=tuple(others[: limits.REPOSITORY_PATHS_MAX]))
 
 
 def _roots_if_needed(checkout: Checkout) -> tuple[str, ...]:
@@ -115,13 +137,16 @@ def _elsewhere(snapshot: Snapshot, checkout: Checkout, roots: tuple[str, ...]) -
             return by_remote
     sharers = {uid for root in roots for _, uid in snapshot.settings(f"{_key('root', root)}/")}
     gone = [uid for uid in sorted(sharers) if _is_gone(snapshot, uid)]
-    return gone[0] if len(gone) == 1 else None
+    if len(gone) == 1:
+        return gone[0]
+    began_here = checkout.common == f"{checkout.root}/.git"
+    return snapshot.setting(_key("common", checkout.root)) if began_here else None
 
 
 def _is_gone(snapshot: Snapshot, uid: bytes) -> bool:
-    """Whether the repository's last known path is there no more."""
-    about = snapshot.setting(f"repo/about/{uid_text(uid)}")
-    return about is not None and not Path(msgspec.msgpack.decode(about, type=Known).path).exists()
+    """Whether every path at which the repository was seen is there no more."""
+    known = _known(snapshot, uid)
+    return known is not None and not any(Path(path).exists() for path in (known.path, *known.others))
 
 
 def name_of(snapshot: Snapshot, scope: str) -> str:
