@@ -238,7 +238,8 @@ def read_card(folder: Path) -> ModelCard:
 def name_by_bytes(folder: Path) -> str:
     """An id for a model that has none: folder name and the start of the digest of model.onnx."""
     with (folder / "model.onnx").open("rb") as file:
-        return f"{folder.resolve().name}/{hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return f"{folder.resolve().name}/{digest[: limits.SHORT_NAME_CHARS]}"
 
 
 def open_session(folder: Path) -> Any:

@@ -303,7 +303,7 @@ class ScopedVectors:
 
 def file_name(scope: str) -> str:
     """A scope's file: a digest, since a scope may hold a path."""
-    return hashlib.sha256(scope.encode()).hexdigest()[:32] + ".vec"
+    return hashlib.sha256(scope.encode()).hexdigest()[: limits.NAME_DIGEST_CHARS] + ".vec"
 
 
 def kind_of(index: ExactIndex | UsearchIndex) -> Literal["exact", "usearch"]:
