@@ -13,6 +13,7 @@ that is about 40 MB of nothing.
 """
 
 import ctypes
+import os
 from importlib import import_module
 from types import ModuleType
 from typing import Final
@@ -22,6 +23,9 @@ from memd_daemon import limits
 M_TRIM_THRESHOLD: Final = -1  # glibc's names and numbers, from malloc.h
 M_MMAP_THRESHOLD: Final = -3
 M_ARENA_MAX: Final = -8
+
+NO_TELEMETRY: Final = ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED")
+"""What onnxruntime's versions read to leave everything out: uploader, device id, cache. Latched when it is imported."""
 
 
 def keep_heap_small() -> bool:
@@ -38,8 +42,14 @@ def keep_heap_small() -> bool:
 
 
 def onnxruntime() -> ModuleType:
-    """The module ``onnxruntime``."""
-    return import_module("onnxruntime")
+    """The module ``onnxruntime``, its telemetry off before it is in: no event, no device id, no file, no look-up of a host.
+
+    Its Linux builds report to their maker unless they are told otherwise before they are imported.
+    """
+    os.environ.update(dict.fromkeys(NO_TELEMETRY, "1"))
+    runtime = import_module("onnxruntime")
+    runtime.disable_telemetry_events()
+    return runtime
 
 
 def usearch() -> ModuleType:
