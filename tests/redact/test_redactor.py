@@ -1,6 +1,7 @@
 """What must not be stored goes, everything else stays to the byte, and the work grows with the text."""
 
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,6 +76,18 @@ def test_a_key_in_armour_goes_as_a_whole(key: str) -> None:
     assert redacted.startswith("before\n")
     assert redacted.endswith("after it all")
     assert not any(line in redacted or line[:16] in redacted for line in KEY_LINES)
+
+
+@pytest.mark.parametrize("label", ["", "RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED "])
+@pytest.mark.parametrize("width", [64, 76, 10_000])
+@pytest.mark.parametrize("end", ["\n", "\n    ", "\\n"])
+def test_a_key_in_base64_goes_with_all_its_lines(label: str, width: int, end: str) -> None:
+    """As Kubernetes holds it, and wrapped as tools wrap it; what follows stays."""
+    armour = f"-----BEGIN {label}PRIVATE KEY-----\n{KEY_LINES[0]}\n{KEY_LINES[1]}\n"
+    encoded = b64encode(armour.encode()).decode()
+    lines = end.join(encoded[at : at + width] for at in range(0, len(encoded), width))
+    text = f"client-key-data: {lines}\nnamespace: staging"
+    assert REDACTOR.redact(text) == "client-key-data: [redacted:private-key]\nnamespace: staging"
 
 
 def test_a_key_that_was_cut_off_takes_no_sentence_with_it() -> None:
@@ -215,6 +228,13 @@ HOSTILE = (
     "machine a login b password ",
     '\\\\\\"',
     "AAAAAAAAAAAAAAAAAAAAA",
+    "mysql -u x ",
+    "docker login -p ·x7Kq2Zt9Lw4V ",
+    'password" {',
+    "password \n ",
+    "set -x -x token ",
+    "LS0tLS1CRUdJTiBQUklWQVRFIEtFW",
+    "MTgxMzQ1OTExODQ5MTc2NTk1.",
 )
 
 

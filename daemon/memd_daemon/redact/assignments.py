@@ -3,6 +3,9 @@
 The keyword is looked for as a literal; an operator has to follow it, and then judge.py looks at the value. Only the value
 goes. The marker carries the kind, and the vendor where the name holds one: `TWILIO_AUTH_TOKEN=…` becomes
 `TWILIO_AUTH_TOKEN=[redacted:twilio-token]`.
+
+In place of an operator, the value may stand in the field that follows (`- name: DB_PASSWORD` and `value: …`, a variable of
+Terraform and its default), or a command may set the name to it (`set -x API_TOKEN …`).
 """
 
 import re
@@ -56,6 +59,18 @@ _OPERATOR: Final = re.compile(
     r"|:=|=>|={1,3}|!==?|:|[ \t]is[ \t]"
     r")[ \t]{0,8})|(?P<call>[ \t]{0,2}[(,][ \t]{0,8}(?=\\{0,2}[\"'`]))|(?P<space>[ \t]{1,2}))"
 )
+# From the end of a name that is a value itself to the value that goes with it: at most the rest of one short block away.
+_BESIDE: Final = re.compile(
+    r"(?P<close>\\{0,2}[\"'`]?)"
+    r"(?P<sign>(?:[ \t]{0,4}\{[^{}]{0,300}?\bdefault|[ \t]{0,4},?(?:\s|\\n){1,40}\\{0,2}[\"']?(?:value|default))"
+    r"\\{0,2}[\"']?[ \t]{0,8}[:=][ \t]{0,8})(?P<call>)(?P<space>)",
+    re.IGNORECASE,
+)
+_SETS: Final = re.compile(  # commands that take a name and a value with a space between them
+    r"(?:\bset(?:[ \t]{1,4}-{1,2}[a-z]{1,10}){1,3}|\bsetenv|\bsetx|\bconfigure[ \t]{1,4}set"
+    r"|\bconfig(?:[ \t]{1,4}(?:set|-{1,2}[a-z]{1,10})){1,3}|(?-i:^ENV))[ \t]{1,4}\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
 _QUOTED: Final = (
     re.compile(r"[rbuf@]{0,2}\"((?:[^\"\\\n]|\\[^\n]){1,256}+)", re.IGNORECASE),
     re.compile(r"[rbuf@]{0,2}'((?:[^'\\\n]|\\[^\n]){1,256}+)", re.IGNORECASE),
@@ -88,17 +103,22 @@ def assignments(text: str, folded: str) -> Iterator[Found]:
 
 
 def _behind(text: str, folded: str, at: int, end: int, kind: str) -> Found | None:
-    operator = _OPERATOR.match(text, end)
+    operator = _BESIDE.match(text, end) or _OPERATOR.match(text, end)
     if operator is None:
         return None
     lead = folded[max(0, at - limits.REDACT_NAME_MAX_CHARS) : at]
     name = lead[len(lead.rstrip(_NAME_CHARS)) :] + folded[at:end]
     sure = _kind_of(name, lead + folded[at:end], kind)
-    if sure is None or (operator["space"] and not name.startswith("--")):
+    if sure is None or (operator["space"] and not (name.startswith("--") or _is_set(text, end - len(name)))):
         return None
     if operator["call"] and operator["call"].lstrip().startswith(",") and not operator["close"]:
         return None
     return _value(text, operator, name, sure)
+
+
+def _is_set(text: str, at: int) -> bool:
+    """Whether a command that sets a variable stands right before the name at ``at``."""
+    return _SETS.search(text, max(0, at - limits.REDACT_NAME_MAX_CHARS), at) is not None
 
 
 def _kind_of(name: str, lead: str, kind: str) -> str | None:

@@ -6,9 +6,12 @@ closed runs to the end of the text: whoever marked it wanted it gone, and the re
 A key in armour goes from its BEGIN line to its END line. Where the end was cut off, everything that still looks like key
 material goes, so that half a key is not stored and the sentence after it is. A mention of the two lines without material
 between them survives. Each text is walked once, from left to right.
+
+The same key may stand in base64 as a whole, as the files of Kubernetes hold it; it goes with the lines it was wrapped into.
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,6 +20,19 @@ from memd_daemon import limits
 _PRIVATE: Final = re.compile(r"<(/?)\s{0,8}private\s{0,8}>", re.IGNORECASE | re.ASCII)
 _KEY_BEGIN: Final = re.compile(r"-{4,5} {0,2}BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? {0,2}-{4,5}")
 _KEY_END: Final = re.compile(r"-{4,5} {0,2}END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? {0,2}-{4,5}")
+_KEY_LABELS: Final = ("", "RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED ", "PGP ")
+ENCODED_BEGIN: Final = "LS0tLS1CRUdJTi"
+"""How every armour begins in base64, that of a certificate as well."""
+
+
+def _encoded(label: str) -> str:
+    line = f"-----BEGIN {label}PRIVATE KEY".encode()
+    return b64encode(line).decode()[: len(line) * 8 // 6]  # the characters that what follows the line does not change
+
+
+_ENCODED_KEY: Final = re.compile(rf"(?:{'|'.join(map(_encoded, _KEY_LABELS))})[A-Za-z0-9+/_-]{{20,}}+={{0,2}}")
+_ENCODED_LINE: Final = re.compile(r"(?:\\n|\r?\n)[ \t]{0,16}([A-Za-z0-9+/_-]{1,76}={0,2})(?![A-Za-z0-9+/_=:.-])")
+_WRAPPED_AT: Final = (64, 76)  # characters: by openssl, and by base64 and every mail
 _BETWEEN: Final = re.compile(
     r"(?:\\[nr]|[\s\"'`+,|>#*;\\])*+"
 )  # line ends, quotes and what code or a mail puts around a line
@@ -57,6 +73,15 @@ def key_blocks(text: str) -> Iterator[tuple[int, int]]:
         end = _material_end(text, begin.end(), limit)
         if end > begin.end():
             yield begin.start(), end
+
+
+def encoded_key_blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Each private key in base64 as (start, end)."""
+    for key in _ENCODED_KEY.finditer(text):
+        end, length = key.end(), len(key[0])
+        while length in _WRAPPED_AT and (line := _ENCODED_LINE.match(text, end)):
+            end, length = line.end(), len(line[1])
+        yield key.start(), end
 
 
 def _is_body(body: str) -> bool:

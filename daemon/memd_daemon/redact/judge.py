@@ -26,7 +26,7 @@ _PLACEHOLDER: Final = re.compile(
     re.IGNORECASE,
 )
 _TEMPLATE: Final = re.compile(
-    r"\$[{(]|\{\{|#\{|%\(|<[^<>]{1,64}>|\{[A-Za-z_][\w.]{0,63}\}|^\$[A-Za-z_]\w{0,63}$|^%\w{1,63}%$|^[$%]\w$|^ENC[\[(]"
+    r"\$[{(]|\{\{|#\{|%\(|<[^<>]{1,64}>|\{[A-Za-z_][\w.]{0,63}\}|^\$[A-Za-z_][\w:]{0,63}(?:\[\w{1,16}\])?$|^%\w{1,63}%$|^[$%]\w$|^ENC[\[(]"
     r"|\[[^\]]{0,40}(?:a-z|A-Z|0-9|\\[wds])"
 )
 _REFERENCE: Final = re.compile(

@@ -3,15 +3,6 @@
 from memd_daemon.redact.rule import UUID, Rule, free, held
 
 CODE: tuple[Rule, ...] = (
-    free(
-        "private-key",
-        # base64 of BEGIN RSA PRIVATE, BEGIN PRIVATE, BEGIN EC PRIVATE, BEGIN OPENSSH PRIVATE, BEGIN ENCRYPTED PRIVATE
-        "LS0tLS1CRUdJTiBSU0EgUFJJVkFURS LS0tLS1CRUdJTiBQUklWQVRFIEtFWS LS0tLS1CRUdJTiBFQyBQUklWQVRF"
-        " LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVE LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFUR",
-        r"[A-Za-z0-9+/=]{40,}+",
-        "client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURS·BLRVktLS0tLQpNSUlFcFFJQkFBS0NBUUVBMXg3S3EyWnQ5THc0Vm42UmoxUGQ4R2YK",
-        "certificate-authority-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSURCVENDQWUyZ0F3SUJBZ0lJ",
-    ),
     # code hosts, registries, builds
     free(
         "github-token",

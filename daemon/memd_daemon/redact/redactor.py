@@ -24,6 +24,7 @@ from memd_daemon.redact.assignments import assignments
 from memd_daemon.redact.rule import Rule
 
 _MARKER: Final = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
+_PUNCTUATION: Final = ".,:;"  # at the end: of the sentence or the list around a credential
 _ESCAPED: Final = re.compile(r"\\[nrtbf]|%[0-9A-Fa-f]{2}")
 
 
@@ -85,6 +86,8 @@ class Redactor:
             specific += (Span(*block, "private") for block in blocks.private_blocks(text))
         if "PRIVATE KEY" in text:
             specific += (Span(*block, "private-key") for block in blocks.key_blocks(text))
+        if blocks.ENCODED_BEGIN in text:
+            specific += (Span(*block, "private-key") for block in blocks.encoded_key_blocks(text))
         specific += self._credentials(text, folded)
         found = _merged(specific, (Span(*f) for f in assignments(text, folded)))
         return _outside_markers(text, found) if found and "[redacted:" in text else found
@@ -138,8 +141,8 @@ def _span(text: str, at: int, row: _Row, last: int) -> Span | None:
     if match is None:
         return None
     start, end = match.span(1) if match.re.groups else (at - row.back, match.end())
-    full_stops = len(text[start:end]) - len(text[start:end].rstrip("."))  # of the sentence around it
-    return Span(start, end - full_stops, row.rule.name)
+    kept = len(text[start:end].rstrip(_PUNCTUATION))
+    return Span(start, start + kept, row.rule.name) if kept else None
 
 
 def _judged(text: str, at: int, row: _Row, span: Span) -> str:
