@@ -9,7 +9,7 @@ from memd_daemon import limits
 from memd_daemon.model.delivery import Context
 from memd_daemon.model.note import Note
 from memd_daemon.model.view import NoteView
-from memd_daemon.model.words import Kind, Priority
+from memd_daemon.model.words import Kind, Priority, Provenance
 from memd_daemon.rules.situation import Candidate, GateEvidence
 from memd_daemon.service.known import Known, Views
 from memd_daemon.service.parts import Parts
@@ -97,7 +97,8 @@ def on_prompt(
     for hit in hits:
         uid = snapshot.uid_of(hit.id)
         note = snapshot.note(uid) if uid else None
-        if note is None or note.kind != Kind.FINDING:
+        # A note of class auto is never told unasked: a repository's commits must not take the places of what may be.
+        if note is None or note.kind != Kind.FINDING or note.provenance == Provenance.AUTO:
             continue
         evidence = match(snapshot.text(note.shown.content) or "")
         gate = GateEvidence(

@@ -91,7 +91,8 @@ def _same_prompt(txn: Txn, event: HookEvent, words: str, at: int) -> int | None:
 def record_commit(parts: Parts, event: HookEvent, place: Place, at_ms: int = 0) -> int | None:
     """The note of a commit, once per sha; its id, or None where there is no news.
 
-    The commit is the one at HEAD; for a call that was spooled at ``at_ms`` (Unix ms) what HEAD's reflog says of that moment.
+    The commit is the one at HEAD; for a call that was spooled at ``at_ms`` (Unix ms) what HEAD's reflog says of that moment. The
+    session is named where memd has heard of it.
 
     None during a rebase, cherry-pick, am, revert or merge: those move commits that are known.
     """
@@ -101,8 +102,9 @@ def record_commit(parts: Parts, event: HookEvent, place: Place, at_ms: int = 0) 
     made = _commit_made(checkout.root, at_ms)
     if made is None or len(made.parents) > 1 or is_replay(made.move):
         return None
-    asker = Asker(actor=system(Surface.GIT).actor, surface=Surface.GIT, session=event.session)
-    wanted = _commit_wanted(parts, place, event, made)
+    session = event.session if event.session and parts.ledger.context(event.session, "") else ""
+    asker = Asker(actor=system(Surface.GIT).actor, surface=Surface.GIT, session=session)
+    wanted = _commit_wanted(parts, place, session, made)
     return commit_note(parts, wanted, asker, once=f"commit/{place.scope}/{made.sha}")
 
 
@@ -147,15 +149,15 @@ def _files_of(root: str, sha: str) -> list[str]:
     return [name for name in names.split("\0") if name]
 
 
-def _commit_wanted(parts: Parts, place: Place, event: HookEvent, made: Made) -> Wanted:
+def _commit_wanted(parts: Parts, place: Place, session: str, made: Made) -> Wanted:
     files = _files_of(place.checkout.root, made.sha)
     subject = " ".join(parts.redact(text.normal(_clean(made.subject))).split())[: limits.COMMIT_SUBJECT_MAX_CHARS]
     listed = [parts.redact(" ".join(_clean(f).split())) for f in files[: limits.COMMIT_FILES_MAX]]
     more = len(files) - len(listed)
     names = ", ".join(listed) + (f", +{more}" if more > 0 else "")
     branch = place.checkout.branch or "a detached head"
-    session = f" in session {event.session}" if event.session else ""
-    content = f"Commit {made.sha[: limits.SHA_SHOWN_CHARS]} on {branch}{session}: {subject}\nFiles: {names or 'none'}"
+    within = f" in session {session}" if session else ""
+    content = f"Commit {made.sha[: limits.SHA_SHOWN_CHARS]} on {branch}{within}: {subject}\nFiles: {names or 'none'}"
     return Wanted(
         uid=parts.new_uid(),
         content=content,

@@ -56,7 +56,8 @@ class HookCounts:
                     "failures": self._failures.get(key, 0),
                     "last_ms": self._last_ms.get(key, 0),
                 }
-                for key, took in self._took_us.items()
+                for key in sorted({*self._took_us, *self._failures})
+                for took in (self._took_us.get(key, ()),)
             }
 
 

@@ -4,6 +4,7 @@ A plan holds the very bytes that will be stored. The client shows them, signs, a
 token; the daemon verifies and writes. Nothing is recorded by asking for a plan, and there is no unlocked state here.
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -50,17 +51,19 @@ def key_in_use(snapshot: Snapshot) -> bytes:
 
 
 class PlanBook:
-    """Plans that wait; each is used once and none lives long."""
+    """Plans that wait; each is used once and none lives long. Safe to use from any thread."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._waiting: dict[bytes, tuple[int, list[SignedAct], bytes, Finish]] = {}
 
     def open(self, parts: Parts, acts: Sequence[SignedAct], key_id: bytes, finish: Finish) -> api.Plan:
         """A plan of these acts; ``finish`` gets the signatures and writes."""
         now = parts.now_ms()
-        self._waiting = {t: w for t, w in self._waiting.items() if w[0] > now}
         token = parts.chance(limits.SALT_BYTES)
-        self._waiting[token] = (now + limits.PLAN_LIFE_MS, list(acts), key_id, finish)
+        with self._lock:
+            self._waiting = {t: w for t, w in self._waiting.items() if w[0] > now}
+            self._waiting[token] = (now + limits.PLAN_LIFE_MS, list(acts), key_id, finish)
         return api.Plan(
             token=token,
             store=parts.store.info.store,
@@ -87,7 +90,8 @@ class PlanBook:
 
     def seal(self, parts: Parts, request: api.Seal) -> api.Sealed:
         """Checks the signatures and carries the plan out. Raises BadSignature; the plan is gone either way."""
-        expires, acts, key_id, finish = self._waiting.pop(request.token, (0, [], b"", None))
+        with self._lock:
+            expires, acts, key_id, finish = self._waiting.pop(request.token, (0, [], b"", None))
         if finish is None or expires < parts.now_ms() or len(request.signatures) != len(acts):
             raise errors.BadSignature
         with parts.store.read() as snapshot:
@@ -100,7 +104,7 @@ class PlanBook:
 
 
 def enrol(parts: Parts, request: api.Enrol, asker: Asker) -> api.EnrolReply:
-    """Enrols the first key of this store, or says what is enrolled. Raises KeyKnown."""
+    """Enrols the first key of this store, or says what is enrolled. Raises KeyKnown, BadRequest for what is no key."""
     with parts.store.read() as snapshot:
         known = snapshot.setting(KEY_IN_USE)
         public = snapshot.enrolled(known) if known else None
@@ -108,6 +112,8 @@ def enrol(parts: Parts, request: api.Enrol, asker: Asker) -> api.EnrolReply:
         return _enrolled(parts, public)
     if public is not None:
         raise errors.KeyKnown(signing.fingerprint(public))
+    if any(len(key) != signing.PUBLIC_BYTES for key in (request.public, request.recovery_public)):
+        raise errors.BadRequest("a public key has 32 bytes, and so has that of the recovery code")
     key_id = signing.key_id_of(request.public)
     payload = ev.KeyEnrolled(
         key_id=key_id,
