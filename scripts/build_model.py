@@ -27,6 +27,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -78,7 +79,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="memd-model-") as scratch:
         out = Path(scratch) / "out" if args.check else args.out
         python = build_environment(Path(scratch) / "venv")
-        subprocess.run([str(python), __file__, "--assemble", str(out)], check=True)
+        silent = os.environ | {"ORT_DISABLE_TELEMETRY": "1"}  # onnxruntime reports to its maker unless told otherwise
+        subprocess.run([str(python), __file__, "--assemble", str(out)], check=True, env=silent)
         return compare(out, MODEL_DATA) if args.check else 0
 
 
