@@ -130,6 +130,39 @@ def test_an_unsigned_act_on_an_endorsed_note_is_a_proposal(desk: Desk, person: P
     assert desk.ask(api.Status()).queue["proposals"] == 1
 
 
+def test_a_signed_act_settles_the_proposals(desk: Desk, person: Person) -> None:
+    """A person keeps the note as it is by signing its confirmation; the warning and the queue's row go."""
+    id_ = person.rule()
+    desk.act("revoke", id_, reason="it slows me down")
+    assert desk.act("confirm", id_).effect == "applied"
+    assert desk.ask(api.Status()).queue["proposals"] == 1
+    person.seal(desk.act("confirm", id_, sign=True).plan)
+    assert desk.ask(api.Status()).queue["proposals"] == 0
+    assert "WARNING" not in context_of(desk.start())
+    assert desk.act("confirm", id_, sign=True).plan is None
+    assert desk.ask(api.Verify()).faults == []
+
+
+def test_a_conflict_ends_with_the_claim_on_its_other_side(desk: Desk, person: Person) -> None:
+    """Once the contradicting note is revoked, the endorsed one is in conflict with nothing."""
+    id_ = person.rule()
+    made = desk.remember("Pushing to main is fine.", contradicts=str(id_))
+    person.seal(desk.act("confirm", id_, sign=True).plan)
+    desk.act("revoke", made.id, reason="it is not")
+    assert "WARNING" not in context_of(desk.start())
+
+
+def test_a_supersession_can_be_taken_back(desk: Desk, person: Person) -> None:
+    """The older note is current again, found by a plain recall, and told."""
+    id_ = person.rule()
+    newer = desk.remember("Ask before a push.")
+    person.seal(desk.act("supersede", id_, by=str(newer.id), sign=True).plan)
+    assert RULE not in context_of(desk.start("s1"))
+    assert desk.act("unsupersede", id_).effect == "applied"
+    assert RULE in context_of(desk.start("s2"))
+    assert desk.act("unsupersede", id_).effect == "kept"
+
+
 @pytest.mark.parametrize("word", ["contradicts", "supersedes"])
 def test_a_contradiction_of_an_endorsed_note_opens_a_conflict(desk: Desk, person: Person, word: str) -> None:
     """The new note is recorded, the endorsed one stands, and each names the other."""

@@ -2,8 +2,9 @@
 
 `TRANSITIONS` holds one pure function per event type; each takes the note so far and the stored event and says what becomes of
 the note, or None where the event's precondition does not hold at its place: then it has no effect, and `memd log` says so.
-On a note that a person endorsed, the acts in `PERSON_ONLY` have no effect unless signed: they stand as proposals. An event that
-claims the actor `human` and is not signed (model/trust.py) has no effect at all.
+On a note that a person endorsed, the acts in `PERSON_ONLY` have no effect unless signed: they stand as proposals. A person's signed
+act on the note settles the proposals that stood before it, whatever it decides. An event that claims the actor `human` and is not
+signed (model/trust.py) has no effect at all.
 
 The result depends on the set of events alone, not on the order of their arrival: `order` sorts parents first, then by
 (hybrid time, origin, sequence, index). An event whose parents are missing waits.
@@ -125,6 +126,8 @@ def _step_known(note: Note, stored: Stored, payload: msgspec.Struct) -> tuple[No
     if type_ == "proposed":
         return after, Effect.PROPOSED
     kept = (type_ == "revoked" and note.revoked) or after == seen
+    if stored.signed and after.proposals:
+        after = msgspec.structs.replace(after, proposals=())
     return after, Effect.KEPT if kept else Effect.APPLIED
 
 

@@ -84,12 +84,20 @@ def reindexed(parts: Parts, uid: bytes) -> None:
 
 # Acts that a person signs.
 
-SIGNED_TYPES: Final = {"promote": "promoted", "revoke": "revoked", "supersede": "superseded", "done": "closed"}
+SIGNED_TYPES: Final = {
+    "promote": "promoted",
+    "revoke": "revoked",
+    "supersede": "superseded",
+    "done": "closed",
+    "confirm": "confirmed",
+}
 
 
 def _wants_signature(note: Note, request: api.Act) -> bool:
     if request.act == "promote" and request.to == Provenance.HUMAN:
         return True
+    if request.act == "confirm" and not note.proposals:
+        return False  # a look at the ground is anybody's; a signature is asked for where it settles something
     return request.sign and note.provenance == Provenance.HUMAN and request.act in SIGNED_TYPES and not note.revoked
 
 
@@ -99,7 +107,7 @@ def _planned(parts: Parts, plans: PlanBook, snapshot: Snapshot, note: Note, case
         raise errors.NotSigned
     key_id = key_in_use(snapshot)
     reason_salt = parts.chance(limits.SALT_BYTES)
-    payload, change = _signed_payload(snapshot, note, case, reason_salt)
+    payload, change = _signed_payload(parts, snapshot, note, case, reason_salt)
     event = parts.event(SIGNED_TYPES[case.request.act], note.uid, payload, asker=case.asker, after=note, key_id=key_id)
     body = ev.encode_event(event)
     newest = note.revisions[-1]
@@ -140,7 +148,9 @@ def _planned(parts: Parts, plans: PlanBook, snapshot: Snapshot, note: Note, case
     return api.Acted(id=id_, uid=uid_text(note.uid), effect="planned", plan=plan)
 
 
-def _signed_payload(snapshot: Snapshot, note: Note, case: Case, reason_salt: bytes) -> tuple[msgspec.Struct, str]:
+def _signed_payload(
+    parts: Parts, snapshot: Snapshot, note: Note, case: Case, reason_salt: bytes
+) -> tuple[msgspec.Struct, str]:
     reason = ev.blob_digest(reason_salt, case.reason.encode()) if case.reason else b""
     _check_signed(snapshot, note, case)
     match case.request.act:
@@ -152,6 +162,8 @@ def _signed_payload(snapshot: Snapshot, note: Note, case: Case, reason_salt: byt
         case "supersede":
             by = note_at(snapshot, case.request.by).uid
             return ev.ByNote(by=by, reason=reason), "current -> superseded"
+        case "confirm":
+            return ev.Confirmed(anchors=_anchors_now(parts, note, case)), "kept as it is"
         case _:
             return ev.Reasoned(reason=reason), "open -> closed"
 
@@ -223,14 +235,27 @@ def _supersede(parts: Parts, txn: Txn, note: Note, case: Case) -> Made:
     return Made(drafts=drafts, told=told, effect="proposed" if told else "applied")
 
 
+def _unsupersede(parts: Parts, txn: Txn, note: Note, case: Case) -> Made:
+    id_ = txn.id_of(note.uid)
+    if note.currency != "superseded":
+        return Made(drafts=[], effect="kept", told=[f"note [{id_}] is not superseded"])
+    payload = ev.ByNote(by=note.superseded_by, reason=txn.put_text(case.reason) if case.reason else b"")
+    return Made(drafts=[parts.draft("unsuperseded", note.uid, payload, asker=case.asker, after=note)])
+
+
 def _confirm(parts: Parts, txn: Txn, note: Note, case: Case) -> Made:
     id_ = txn.id_of(note.uid)
     if note.revoked:
         raise errors.NoteRevoked(id_, "confirmed", id_)
-    anchors = tuple(_retaken(parts, a, case.place) for a in note.anchors) if note.scope == case.place.scope else ()
+    anchors = _anchors_now(parts, note, case)
     told = [f"not found here, so its hash was left: {a.path}" for a in anchors if not _there(a, case.place)]
     payload = ev.Confirmed(anchors=anchors)
     return Made(drafts=[parts.draft("confirmed", note.uid, payload, asker=case.asker, after=note)], told=told)
+
+
+def _anchors_now(parts: Parts, note: Note, case: Case) -> tuple[ev.Anchor, ...]:
+    """The anchors with their files' digests as they stand where the asker is; none from another repository."""
+    return tuple(_retaken(parts, a, case.place) for a in note.anchors) if note.scope == case.place.scope else ()
 
 
 def _there(anchor: ev.Anchor, place: Place) -> bool:
@@ -265,6 +290,7 @@ ACTS: Final[dict[str, Build]] = {
     "revoke": _revoke,
     "reinstate": _reinstate,
     "supersede": _supersede,
+    "unsupersede": _unsupersede,
     "confirm": _confirm,
     "done": _task_act("closed", "open", "closed"),
     "reopen": _task_act("reopened", "closed", "open"),

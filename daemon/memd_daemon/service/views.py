@@ -54,7 +54,7 @@ def view_from_log(snapshot: Snapshot, note: Note, place: Place | None) -> NoteVi
         tombstone=_tombstone(snapshot, note),
         derived_from=_ids(snapshot, note.derived_from),
         fallen_sources=_fallen(snapshot, note),
-        conflicts=_ids(snapshot, note.conflicts),
+        conflicts=_ids(snapshot, tuple(uid for uid in note.conflicts if _held(snapshot, uid))),
         proposals=tuple(ProposalView(act=p.act, at=p.at, reason=snapshot.text(p.reason) or "") for p in note.proposals),
         superseded_by=_id(snapshot, note.superseded_by),
         replaced_by=_replacement(snapshot, note),
@@ -82,6 +82,12 @@ def _session_scopes(note: Note) -> tuple[str, ...]:
 
 def _id(snapshot: Snapshot, uid: bytes) -> int:
     return 0 if uid == NO_UID else snapshot.id_of(uid) or 0
+
+
+def _held(snapshot: Snapshot, uid: bytes) -> bool:
+    """Whether there is still a claim on that side of a conflict."""
+    other = snapshot.note(uid)
+    return other is not None and not other.revoked and not other.forgotten
 
 
 def _ids(snapshot: Snapshot, uids: tuple[bytes, ...]) -> tuple[int, ...]:
