@@ -5,13 +5,14 @@ a checkout with other line ends is the same file. Size, mtime and inode screen: 
 hashed is not read again, unless it had been written in the same instant as it was hashed.
 """
 
+import contextlib
 import hashlib
 import os
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from memd_daemon import limits
 from memd_daemon.model.event import Anchor
@@ -21,45 +22,64 @@ _Stat = tuple[int, int, int]
 
 RACY_NS: Final = limits.RACY_MTIME_MS * limits.NS_PER_MS
 
+_OPENING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
+"""A FIFO that has come in the place of a file opens at once and is then seen for what it is."""
 
-def content_digest(content: bytes) -> bytes:
-    """The anchor digest of a file's content."""
-    normal = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return hashlib.sha256(normal).digest()[: limits.ANCHOR_DIGEST_BYTES]
+
+class OutOfTime(Exception):
+    """The deadline passed before the file was read."""
+
+
+def content_digest(blocks: Iterable[bytes]) -> bytes:
+    """The anchor digest of a content that comes in blocks, cut anywhere."""
+    digest, held = hashlib.sha256(), b""
+    for block in blocks:
+        text = held + block
+        held = b"\r" if text.endswith(b"\r") else b""  # its line feed may begin the next block
+        digest.update(text.removesuffix(held).replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+    digest.update(b"\n" if held else b"")
+    return digest.digest()[: limits.ANCHOR_DIGEST_BYTES]
 
 
 class FileGround:
-    """Hashes anchored files, each once per state of the file. Not thread-safe: it lives on the daemon's loop."""
+    """Hashes anchored files, each once per state of the file. Safe to call from any thread."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[_Stat, bytes]] = {}
 
-    def digest(self, path: Path) -> bytes | None:
-        """The digest of a regular file, or None where there is none that can be read."""
-        try:
-            seen = path.stat()
-        except OSError:
-            return None
-        if not stat.S_ISREG(seen.st_mode):
-            return None
-        key, shape = str(path), (seen.st_size, seen.st_mtime_ns, seen.st_ino)
-        known = self._known.get(key)
-        if known is not None and known[0] == shape:
-            return known[1]
-        return self._hash(path, key, shape)
+    def digest(self, path: Path, deadline_ns: int | None = None) -> bytes | None:
+        """The digest of a regular file, or None where there is none that can be read.
 
-    def _hash(self, path: Path, key: str, shape: _Stat) -> bytes | None:
-        if shape[0] > limits.ANCHOR_FILE_MAX_BYTES:
-            return hashlib.sha256(repr(shape[:2]).encode()).digest()[: limits.ANCHOR_DIGEST_BYTES]
-        try:
-            value = content_digest(path.read_bytes())
-        except OSError:
-            return None
-        if shape[1] + RACY_NS < time.time_ns():
-            if len(self._known) >= limits.GROUND_FILES_KNOWN_MAX:
-                self._known.clear()
-            self._known[key] = (shape, value)
+        Raises OutOfTime where the deadline (monotonic ns) passes before that.
+        """
+        with contextlib.suppress(OSError):
+            seen = path.stat()
+            known = self._known.get(str(path))
+            if known is not None and known[0] == _shape(seen):
+                return known[1]
+            if stat.S_ISREG(seen.st_mode):
+                return self._hash(path, deadline_ns)
+        return None
+
+    def _hash(self, path: Path, deadline_ns: int | None) -> bytes | None:
+        began_ns = time.time_ns()
+        with os.fdopen(os.open(path, _OPENING), "rb", buffering=0) as file:
+            seen = os.fstat(file.fileno())
+            if not stat.S_ISREG(seen.st_mode):
+                return None
+            shape = _shape(seen)
+            if seen.st_size > limits.ANCHOR_FILE_MAX_BYTES:
+                return hashlib.sha256(repr(shape[:2]).encode()).digest()[: limits.ANCHOR_DIGEST_BYTES]
+            value = content_digest(_blocks(file, deadline_ns))
+            is_same = _shape(os.fstat(file.fileno())) == shape
+        if is_same and shape[1] + RACY_NS < began_ns:
+            self._keep(str(path), shape, value)
         return value
+
+    def _keep(self, key: str, shape: _Stat, value: bytes) -> None:
+        if len(self._known) >= limits.GROUND_FILES_KNOWN_MAX:
+            self._known.clear()
+        self._known[key] = (shape, value)
 
     def statuses(
         self, root: Path | None, branch: str, anchors: Sequence[Anchor], deadline_ns: int | None = None
@@ -70,16 +90,34 @@ class FileGround:
         return tuple(self._status(root, branch, a, deadline_ns) for a in anchors)
 
     def _status(self, root: Path, branch: str, anchor: Anchor, deadline_ns: int | None) -> GroundStatus:
-        if deadline_ns is not None and time.monotonic_ns() > deadline_ns:
-            return GroundStatus(path=anchor.path, part=anchor.part, proxy=anchor.proxy, unknown=True)
-        return GroundStatus(
-            path=anchor.path, part=anchor.part, proxy=anchor.proxy, signal=self._signal(root, branch, anchor)
-        )
+        signal, unknown = "", False
+        try:
+            _in_time(deadline_ns)
+            signal = self._signal(root, branch, anchor, deadline_ns)
+        except OutOfTime:
+            unknown = True
+        return GroundStatus(path=anchor.path, part=anchor.part, proxy=anchor.proxy, signal=signal, unknown=unknown)
 
-    def _signal(self, root: Path, branch: str, anchor: Anchor) -> str:
+    def _signal(self, root: Path, branch: str, anchor: Anchor, deadline_ns: int | None) -> str:
         path = root / anchor.path
-        now = self.digest(path)
+        now = self.digest(path, deadline_ns)
         if now is None and not os.path.lexists(path):
             elsewhere = anchor.checkout_branch and branch and branch != anchor.checkout_branch
             return "absent" if elsewhere else "anchor_missing"
         return "" if now == anchor.digest else "anchor_changed"
+
+
+def _shape(seen: os.stat_result) -> _Stat:
+    return seen.st_size, seen.st_mtime_ns, seen.st_ino
+
+
+def _in_time(deadline_ns: int | None) -> None:
+    if deadline_ns is not None and time.monotonic_ns() > deadline_ns:
+        raise OutOfTime
+
+
+def _blocks(file: BinaryIO, deadline_ns: int | None) -> Iterator[bytes]:
+    while block := file.read(limits.FILE_BLOCK_BYTES):
+        yield block
+        if len(block) == limits.FILE_BLOCK_BYTES:  # else it was the last
+            _in_time(deadline_ns)

@@ -1,0 +1,78 @@
+"""File anchors: what counts as the same file, and that no file can hold the daemon up."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd_daemon import limits
+from memd_daemon.ground.files import FileGround, OutOfTime, content_digest
+from memd_daemon.model.event import Anchor
+
+LONG_AGO_NS = 1_700_000_000_000_000_000
+
+
+def aged(path: Path) -> Path:
+    os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
+    return path
+
+
+@given(st.lists(st.sampled_from([b"a", b"\r", b"\n", b"\r\n", b"\n\r", b""]), max_size=12))
+def test_line_ends_count_as_one_wherever_blocks_are_cut(blocks: list[bytes]) -> None:
+    """CRLF, CR and LF are one line end, also where the two bytes of one lie in two blocks."""
+    whole = b"".join(blocks)
+    normal = whole.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    assert content_digest(blocks) == content_digest([whole]) == content_digest([normal])
+
+
+def test_another_content_is_another_digest(tmp_path: Path) -> None:
+    """The size alone decides nothing."""
+    file, ground = tmp_path / "f", FileGround()
+    file.write_bytes(b"one\n")
+    first = ground.digest(aged(file))
+    file.write_bytes(b"two\n")
+    assert ground.digest(file) != first
+
+
+def test_a_fifo_that_comes_between_the_look_and_the_reading_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading one would wait for a writer for ever, with every other hook behind it."""
+    regular, fifo = tmp_path / "regular", tmp_path / "fifo"
+    regular.write_bytes(b"x")
+    os.mkfifo(fifo)
+    look = os.stat
+    monkeypatch.setattr(Path, "stat", lambda self, **_: look(regular if self == fifo else self))
+    assert FileGround().digest(fifo) is None
+
+
+def test_a_file_that_takes_longer_than_there_is_time_is_unknown_and_not_changed(tmp_path: Path) -> None:
+    """The deadline holds within a file too; without one the file is read, and then it is known."""
+    file, ground = tmp_path / "f", FileGround()
+    file.write_bytes(b"x" * (2 * limits.FILE_BLOCK_BYTES))
+    digest = FileGround().digest(aged(file))
+    assert digest is not None
+    with pytest.raises(OutOfTime):
+        ground.digest(file, time.monotonic_ns() - 1)
+    anchor = Anchor(path="f", digest=digest)
+    (late,) = ground.statuses(tmp_path, "main", (anchor,), time.monotonic_ns() - 1)
+    assert (late.unknown, late.signal) == (True, "")
+    (now,) = ground.statuses(tmp_path, "main", (anchor,))
+    assert (now.unknown, now.signal) == (False, "")
+    assert ground.digest(file, time.monotonic_ns() - 1) == digest
+
+
+@pytest.mark.parametrize(
+    ("there", "branch", "signal"),
+    [("same", "main", ""), ("other", "main", "anchor_changed"), ("", "main", "anchor_missing"), ("", "side", "absent")],
+)
+def test_what_is_said_of_an_anchor(tmp_path: Path, there: str, branch: str, signal: str) -> None:
+    """A file that is absent on another branch is absent; on the note's own it is missing."""
+    anchor = Anchor(path="f", digest=content_digest([b"same"]), checkout_branch="main")
+    if there:
+        (tmp_path / "f").write_text(there)
+    (told,) = FileGround().statuses(tmp_path, branch, (anchor,))
+    assert told.signal == signal
