@@ -62,7 +62,9 @@ HALF_LIFE_DAYS: Final = {"agent": 90.0, "auto": 30.0}  # an inference decays; th
 CORROBORATION_BONUS: Final = 0.05
 CORROBORATIONS_COUNTED: Final = 3
 NEAR_DUPLICATE_SHARE: Final = 0.6  # words in common (Jaccard) at which the answer of a write names a note
-SAME_CLAIM_SHARE: Final = 0.6  # of content words in common, where the one has all of the other's, that makes one claim of two texts
+SAME_CLAIM_SHARE: Final = (
+    0.6  # of content words in common, where the one has all of the other's, that makes one claim of two texts
+)
 SAME_CLAIM_COSINE: Final = 0.88  # likewise, of the token table's vectors
 DERIVED_SHINGLE_SHARE: Final = 0.3  # model.md, section 5
 SHINGLE_WORDS: Final = 3
@@ -118,6 +120,7 @@ REDACT_CHANGES_MIN: Final = 3  # changes of character class: `oauth2_v2` has two
 REDACT_CHANGES_SHARE: Final = 0.2  # of the length: names stay below, random strings above (by measure, redact/judge.py)
 REDACT_PLACEHOLDER_DISTINCT: Final = 3  # `xxxxxxxx`, `abababab`: nobody's key
 REDACT_ARMOUR_MIN_CHARS: Final = 8  # between BEGIN and END: less is `...`, or a word of a sentence about the two lines
+REDACT_WRAPPED_AT_CHARS: Final = (64, 76)  # where base64 is wrapped: by openssl, and by base64 and every mail
 REDACT_VALUE_LOOKED_AT_CHARS: Final = 256  # of one value; what goes on behind them goes with it
 
 # --- index, as in model-choice.md

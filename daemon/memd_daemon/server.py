@@ -101,9 +101,8 @@ class Server:
             return await self._answer(identity, wire.hook_reply(VERSION, b"", wire.USAGE))
         try:
             reply = wire.hook_reply(VERSION, await self._in(self._workers, self._hook, hook, pid))
-        except (
-            Exception
-        ):  # a hook never harms a turn, whatever went wrong here; told of it, it keeps what must not be lost
+        except Exception:
+            # a hook never harms a turn, whatever went wrong here; told of it, it keeps what must not be lost
             log.exception("hook %s of %s failed", hook.event, hook.harness)
             reply = wire.hook_reply(VERSION, b"", wire.FAULT)
         if hook.deadline_ns > time.monotonic_ns():

@@ -32,7 +32,6 @@ def _encoded(label: str) -> str:
 
 _ENCODED_KEY: Final = re.compile(rf"(?:{'|'.join(map(_encoded, _KEY_LABELS))})[A-Za-z0-9+/_-]{{20,}}+={{0,2}}")
 _ENCODED_LINE: Final = re.compile(r"(?:\\n|\r?\n)[ \t]{0,16}([A-Za-z0-9+/_-]{1,76}={0,2})(?![A-Za-z0-9+/_=:.-])")
-_WRAPPED_AT: Final = (64, 76)  # characters: by openssl, and by base64 and every mail
 _BETWEEN: Final = re.compile(
     r"(?:\\[nr]|[\s\"'`+,|>#*;\\])*+"
 )  # line ends, quotes and what code or a mail puts around a line
@@ -79,7 +78,7 @@ def encoded_key_blocks(text: str) -> Iterator[tuple[int, int]]:
     """Each private key in base64 as (start, end)."""
     for key in _ENCODED_KEY.finditer(text):
         end, length = key.end(), len(key[0])
-        while length in _WRAPPED_AT and (line := _ENCODED_LINE.match(text, end)):
+        while length in limits.REDACT_WRAPPED_AT_CHARS and (line := _ENCODED_LINE.match(text, end)):
             end, length = line.end(), len(line[1])
         yield key.start(), end
 

@@ -57,9 +57,8 @@ def _take(parts: Parts, harnesses: Mapping[str, Harness], path: Path) -> bool:
     except errors.MemdError as refusal:
         log.warning("a spooled call waits on: %s", refusal.code)
         return False
-    except (
-        Exception
-    ):  # one call that cannot be taken in must not keep back those behind it, nor the prompt that waits for them
+    except Exception:
+        # one call that cannot be taken in must not keep back those behind it, nor the prompt that waits for them
         log.exception("a spooled call could not be taken in")
         _drop_if_old(parts, path)
         return False
