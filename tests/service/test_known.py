@@ -1,5 +1,8 @@
 """Views that are kept between edits: the very ones while nothing is written, never one from before a write."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from memd_daemon import limits
@@ -77,3 +80,22 @@ def test_a_changed_file_is_seen_though_the_views_are_kept(desk: Desk) -> None:
     assert "matches" in context_of(desk.edit("app.py"))
     (desk.repo / "app.py").write_text("def add(a, b):\n    return b + a\n")
     assert "changed" in context_of(desk.edit("app.py", session="s2"))
+
+
+def test_all_files_of_one_answer_share_one_deadline(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty slow files hold other hooks up no longer than one does; what there was no time for is to be verified."""
+    for number in range(20):
+        (desk.repo / f"{number}.py").write_text("x = 1\n")
+        anchors = ["app.py", f"{number}.py"]
+        desk.remember(f"caveat number {number} of the adder", kind="gotcha", priority="low", anchors=anchors)
+    deadlines = set()
+    look = desk.daemon.parts.ground.statuses
+
+    def looking(root: Path, branch: str, anchors: Any, deadline_ns: int | None = None) -> Any:
+        deadlines.add(deadline_ns)
+        return look(root, branch, anchors, deadline_ns)
+
+    monkeypatch.setattr(desk.daemon.parts.ground, "statuses", looking)
+    desk.read("app.py")
+    assert len(deadlines) == 1
+    assert None not in deadlines

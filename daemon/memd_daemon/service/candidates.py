@@ -1,5 +1,6 @@
 """Which notes may be told at a moment, before the rules decide: lookups by index, never a scan of the store."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from memd_daemon.service.known import Known, Views
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.recall import weighed
 from memd_daemon.service.repos import Place, scopes_at
-from memd_daemon.service.views import Looked, grounded, view_from_log, view_of
+from memd_daemon.service.views import Looked, grounded, view_from_log
 from memd_daemon.store.port import Snapshot
 from memd_hooks.events import Moment
 
@@ -59,8 +60,14 @@ def _notes(snapshot: Snapshot, ids: Iterable[int]) -> Iterator[Note]:
 
 def _candidates(parts: Parts, place: Place, views: Iterable[NoteView]) -> list[Candidate]:
     """With the ground looked at: it changes without any write of memd's."""
+    return [Candidate(view=view) for view in _grounded(parts, place, views)]
+
+
+def _grounded(parts: Parts, place: Place, views: Iterable[NoteView]) -> Iterator[NoteView]:
+    """All of them within one deadline: other hooks wait meanwhile."""
     looked: Looked = {}
-    return [Candidate(view=grounded(parts, view, place, limits.GROUND_DEADLINE_MS, looked)) for view in views]
+    until_ns = time.monotonic_ns() + limits.GROUND_DEADLINE_MS * limits.NS_PER_MS
+    return (grounded(parts, view, place, until_ns, looked) for view in views)
 
 
 def on_paths(
@@ -112,12 +119,8 @@ def on_prompt(
         if len(found) >= limits.PROMPT_CANDIDATES:
             break
     found.sort(key=lambda f: (-f[0], f[1].uid))
-    return [
-        Candidate(
-            view=view_of(parts, snapshot, note, place, ground_ms=limits.GROUND_DEADLINE_MS), score=score, gate=gate
-        )
-        for score, note, gate in found
-    ]
+    views = _grounded(parts, place, (view_from_log(snapshot, note, place) for _, note, _ in found))
+    return [Candidate(view=view, score=score, gate=gate) for view, (score, _, gate) in zip(views, found, strict=True)]
 
 
 MOMENTS_THAT_TELL = frozenset(

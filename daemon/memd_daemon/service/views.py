@@ -1,11 +1,9 @@
 """Builds views: a note with its texts, ids, lineage and ground looked up for the place that asks."""
 
-import time
 from pathlib import Path
 
 import msgspec
 
-from memd_daemon import limits
 from memd_daemon.model.event import Anchor
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note
@@ -22,21 +20,9 @@ Looked = dict[tuple[Anchor, ...], tuple[GroundStatus, ...]]
 """What one asker at one place has seen of anchors: many notes of a file cost one look at it."""
 
 
-def view_of(
-    parts: Parts,
-    snapshot: Snapshot,
-    note: Note,
-    place: Place | None,
-    *,
-    ground_ms: int | None = None,
-    looked: Looked | None = None,
-) -> NoteView:
-    """The view of one note.
-
-    ``ground_ms``: how long the ground may be looked at; None for as long as it takes. ``looked``: shared by the views that are
-    made for one answer.
-    """
-    return grounded(parts, view_from_log(snapshot, note, place), place, ground_ms, {} if looked is None else looked)
+def view_of(parts: Parts, snapshot: Snapshot, note: Note, place: Place | None) -> NoteView:
+    """The view of one note, its ground looked at for as long as it takes."""
+    return grounded(parts, view_from_log(snapshot, note, place), place, None, {})
 
 
 def view_from_log(snapshot: Snapshot, note: Note, place: Place | None) -> NoteView:
@@ -63,15 +49,17 @@ def view_from_log(snapshot: Snapshot, note: Note, place: Place | None) -> NoteVi
     )
 
 
-def grounded(parts: Parts, view: NoteView, place: Place | None, ground_ms: int | None, looked: Looked) -> NoteView:
-    """The view with the anchors' statuses in the asking checkout; without any where the note is of another repository."""
+def grounded(parts: Parts, view: NoteView, place: Place | None, until_ns: int | None, looked: Looked) -> NoteView:
+    """The view with the anchors' statuses in the asking checkout; without any where the note is of another repository.
+
+    ``until_ns``: a deadline (monotonic) for all views of one answer, which share ``looked``; past it a status is unknown.
+    """
     note = view.note
     if place is None or not note.anchors or note.scope not in (place.scope, *_session_scopes(note)):
         return view
     found = looked.get(note.anchors)
     if found is None:
-        deadline = None if ground_ms is None else time.monotonic_ns() + ground_ms * limits.NS_PER_MS
-        found = parts.ground.statuses(Path(place.checkout.root), place.checkout.branch, note.anchors, deadline)
+        found = parts.ground.statuses(Path(place.checkout.root), place.checkout.branch, note.anchors, until_ns)
         looked[note.anchors] = found
     return msgspec.structs.replace(view, ground=found)
 
