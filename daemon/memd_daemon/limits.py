@@ -121,7 +121,6 @@ REDACT_CHANGES_SHARE: Final = 0.2  # of the length: names stay below, random str
 REDACT_PLACEHOLDER_DISTINCT: Final = 3  # `xxxxxxxx`, `abababab`: nobody's key
 REDACT_ARMOUR_MIN_CHARS: Final = 8  # between BEGIN and END: less is `...`, or a word of a sentence about the two lines
 REDACT_WRAPPED_AT_CHARS: Final = (64, 76)  # where base64 is wrapped: by openssl, and by base64 and every mail
-REDACT_WRAPPED_AT_CHARS: Final = (64, 76)  # lines of base64: as openssl wraps it, and as base64 and every mail do
 REDACT_VALUE_LOOKED_AT_CHARS: Final = 256  # of one value; what goes on behind them goes with it
 
 # --- index, as in model-choice.md
