@@ -166,7 +166,9 @@ NOTE_ID_MAX_DIGITS: Final = 18  # below 2**63
 SHA_SHOWN_CHARS: Final = 12  # of a commit: no chance collision in any one repository
 
 # the indexes behind the daemon
+IDENTIFIER_JUDGED_CHARS: Final = 256  # of a run of word characters, when it is told from prose
 EMBED_BATCH_NOTES: Final = 32  # taken from the queue at once
+WORDS_WAIT_S: Final = 20.0  # an explicit question waits this long for an index that is loading; a rebuild of 10,000 notes takes 5
 WORDS_PENDING_MAX: Final = 200  # searched in memory until then; a commit of the word index costs 30 to 150 ms
 
 # contexts

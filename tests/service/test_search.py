@@ -1,12 +1,16 @@
 """The derived indexes: at any time behind the store, never in front of it, and made anew from it."""
 
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memd_client import api
-from memd_daemon import limits
+from memd_daemon import errors, limits
+from memd_daemon.index.terms import terms_of
 from tests.service.desk import Desk, make_repo
 
 QUESTION = "which port does the service listen on?"
@@ -113,3 +117,58 @@ def test_words_are_committed_although_vectors_still_wait(desk: Desk, monkeypatch
     assert search.embed_waiting(search._is_interrupted) == 0
     search._flush_words()
     assert search.embed_waiting(search._is_interrupted) == 5
+
+
+def test_a_reindex_with_embed_computes_every_vector_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of notes whose vector is stored: that is what the flag is for."""
+    search = desk.daemon.parts.search
+    fill(desk)
+    asked: list[str] = []
+
+    class Counting:
+        def embed(self, text: str) -> Any:
+            asked.append(text)
+            return search.table_vector(text)
+
+    monkeypatch.setattr(search, "_embedder", Counting())
+    search.embed_waiting(lambda: False)
+    first, asked[:] = sorted(asked), []
+    assert desk.ask(api.Reindex(embed=True)).vectors == 12
+    assert sorted(asked) == first
+    asked.clear()
+    desk.ask(api.Reindex())
+    assert asked == []
+
+
+def test_an_explicit_question_waits_for_the_words(tmp_path: Path) -> None:
+    """While the index loads, a recall is not told "nothing", and a revoked belief is not recorded again unnoticed."""
+    desk = opened(tmp_path)
+    made = desk.remember("The service listens on port 7.")
+    desk.act("revoke", made.id, reason="it is 8")
+    desk.close()
+    again = opened(tmp_path)
+    search = again.daemon.parts.search
+    search._words = search._vectors = None
+    search._words_in.clear()
+    may_load, load = threading.Event(), search.load_words
+
+    def load_when_told() -> None:
+        may_load.wait(60)
+        load()
+
+    search.load_words = load_when_told  # type: ignore[method-assign]
+    search.begin()
+    with ThreadPoolExecutor(2) as pool:
+        asked = pool.submit(again.recall, QUESTION)
+        written = pool.submit(again.remember, "The service listens on port 7.")
+        may_load.set()
+        assert [f.note.id for f in asked.result(60).found] == [made.id]
+        with pytest.raises(errors.KnownMistake):
+            written.result(60)
+    again.close()
+
+
+def test_ten_thousand_letters_cost_no_square() -> None:
+    """A pasted sequence is one term, judged by its beginning; counted by the characters that the judge is given."""
+    assert terms_of("A" * 100_000).identifiers == frozenset()
+    assert len(terms_of("ab1" * 100_000).exact) <= 4

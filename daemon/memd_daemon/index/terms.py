@@ -107,7 +107,11 @@ def exact_forms(chunk: str) -> dict[str, bool]:
 
 
 def is_identifier(chunk: str) -> bool:
-    """Whether a run of word characters and joints is something that prose does not write."""
+    """Whether a run of word characters and joints is something that prose does not write.
+
+    Judged by its beginning: no identifier is longer, and a pasted sequence of ten thousand letters must not cost its square.
+    """
+    chunk = chunk[: limits.IDENTIFIER_JUDGED_CHARS]
     if "_" in chunk.strip("_") or CASE_CHANGE.search(chunk) or LETTERS_DIGITS.search(chunk):
         return True
     return bool(HARD_JOINT.search(chunk) and LETTERS.search(chunk))

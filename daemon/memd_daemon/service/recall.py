@@ -25,6 +25,7 @@ def recall(parts: Parts, request: api.Recall) -> api.RecallReply:
     k = max(1, min(request.k, limits.RECALL_MAX_K))
     asker = asker_of(parts.ledger, request.env, request.surface)
     place = place_of(parts, request.cwd)
+    parts.search.wait_for_words()
     vector = parts.search.embed(query)
     with parts.store.read() as snapshot:
         scopes = _all_scopes(snapshot) if request.all_scopes else scopes_at(place, asker.session)

@@ -4,6 +4,7 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import errors, limits
+from memd_daemon.frames.words import tombstone
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
@@ -15,6 +16,7 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.people import PlanBook, SignedAct, key_in_use
 from memd_daemon.service.refs import note_at
 from memd_daemon.service.repos import place_of
+from memd_daemon.service.views import view_of
 from memd_daemon.service.wanted import Bound, Wanted, check, check_evidence
 from memd_daemon.store.port import Draft, Snapshot, Txn
 
@@ -48,6 +50,7 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
 
     Raises the refusals of model.md, section 4; then nothing is stored.
     """
+    parts.search.wait_for_words()
     asker = asker_of(parts.ledger, request.env, request.surface)
     place = place_of(parts, request.cwd)
     wanted = check(parts, request, asker, place)
@@ -81,13 +84,19 @@ def _others(snapshot: Snapshot, request: api.Remember) -> Others:
 
 
 def _mistake_told(parts: Parts, snapshot: Snapshot, alike: list[lineage.Alike], others: Others) -> list[str]:
-    """Tombstones to answer with. Raises KnownMistake where the content is a revoked belief and `despite` does not name it."""
+    """Tombstones to answer with: of what the content says again, and of what it contradicts though it was revoked before.
+
+    Raises KnownMistake where the content is a revoked belief and `despite` does not name it.
+    """
     told = []
     for id_, note, line in lineage.struck_through(parts, snapshot, alike):
         if note.uid not in others.corrected:
             raise errors.KnownMistake(line, id_, id_)
         told.append(line)
-    return told
+    fallen = others.contradicts
+    if fallen is not None and fallen.revoked:
+        told.append(tombstone(view_of(parts, snapshot, fallen, None), parts.tags))
+    return list(dict.fromkeys(told))
 
 
 def _lowered(snapshot: Snapshot, wanted: Wanted, kin: lineage.Kin) -> list[str]:

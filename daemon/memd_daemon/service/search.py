@@ -15,7 +15,7 @@ import msgspec
 
 from memd_daemon import limits
 from memd_daemon.model.note import Note
-from memd_daemon.store.port import Snapshot, Store, Txn
+from memd_daemon.store.port import Snapshot, Store
 
 if TYPE_CHECKING:
     from memd_daemon.index.embed import Embedder, QueryTable
@@ -66,8 +66,7 @@ class Search:
         self._stop = threading.Event()
         self._embedding = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._early: list[tuple[int, str, str]] = []
-        self._early_lock = threading.Lock()
+        self._words_in = threading.Event()
 
     # life
 
@@ -107,6 +106,8 @@ class Search:
                 self._wake.wait()
         except Exception:  # the daemon goes on with what is in: hooks answer from words, or not at all
             log.exception("the indexes stopped")
+        finally:
+            self._words_in.set()
 
     def _is_interrupted(self) -> bool:
         """Whether embedding has to wait: an import writes faster than vectors come, and each search looks through pending words."""
@@ -123,13 +124,14 @@ class Search:
         words = WordIndex(self._folder / "words")
         if words.mark is None:
             self._rebuild_words(words)
-        else:
-            self._catch_up(words, words.mark)
-        with self._early_lock:
-            self._words, early = words, self._early
-            self._early = []
-        for id_, scope, text in early:
-            words.add(id_, scope, text)
+        self._words = words  # from here on each write tells it; what came before is in the log after the mark
+        self._catch_up(words, words.mark or 0)
+        self._words_in.set()
+
+    def wait_for_words(self) -> None:
+        """For who asks in so many words, or must not record a mistake again: waits while the word index is loading."""
+        if self._thread is not None and self._thread.is_alive():
+            self._words_in.wait(limits.WORDS_WAIT_S)
 
     def _rebuild_words(self, words: "WordIndex") -> None:
         with self._store.read() as snapshot:
@@ -244,32 +246,30 @@ class Search:
         if self._embedder is None:
             self.load_model()
         if embed:
-            self._forget_vectors()
+            self._embed_again()
         self.embed_waiting(self._stop.is_set)
         with self._store.read() as snapshot:
             if self._vectors is not None:
                 self._vectors.rebuild(self._stored_vectors(snapshot, self.model_id))
         return self.vector_count
 
-    def _forget_vectors(self) -> None:
+    def _embed_again(self) -> None:
+        """Every vector that is stored, computed anew; each stands until its successor does."""
         with self._store.read() as snapshot:
-            uids = [uid for id_, _ in snapshot.vectors(self.model_id) if (uid := snapshot.uid_of(id_))]
-
-        def work(txn: Txn) -> None:
-            for uid in uids:
-                txn.want_vector(uid)
-
-        self._store.write(work)
+            ids = [id_ for id_, _ in snapshot.vectors(self.model_id)]
+        for id_ in ids:
+            with self._store.read() as snapshot:
+                texts = [(note, snapshot.text(note.revisions[0].content)) for _, note in self._notes(snapshot, [id_])]
+            for note, text in texts:
+                if text is not None and not self._stop.is_set():
+                    self._embed_one(id_, note, text)
 
     # changes
 
     def add(self, id_: int, scope: str, text: str) -> None:
         """A new note: found by its words from now on; its vector comes from the queue."""
-        with self._early_lock:
-            if self._words is None:
-                self._early.append((id_, scope, text))
-            else:
-                self._words.add(id_, scope, text)
+        if self._words is not None:
+            self._words.add(id_, scope, text)
         self._wake.set()
 
     def move(self, snapshot: Snapshot, id_: int, note: Note) -> None:
