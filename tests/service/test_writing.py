@@ -218,3 +218,13 @@ def test_a_correction_is_no_repetition(desk: Desk, wrong: str, other: str) -> No
     assert desk.remember(other).id
     with pytest.raises(errors.KnownMistake):
         desk.remember(wrong.replace("The ", "Note that the "))
+
+
+def test_contradicting_what_was_revoked_before_is_answered_with_its_tombstone(desk: Desk) -> None:
+    """The new note is recorded as its correction, and the writer reads why the old one fell, whatever the words."""
+    old = desk.remember("lock_workspace takes a PID lock")
+    desk.act("revoke", old.id, reason="it is a file lock")
+    new = desk.remember("The resolver calls flock on the folder, shared by threads.", contradicts=str(old.id))
+    assert new.id
+    assert len(new.tombstones) == 1
+    assert "reason: it is a file lock" in new.tombstones[0]
