@@ -79,9 +79,9 @@ def read(home: bytes) -> Address | None:
 
 
 def read_file(file: bytes) -> bytes | None:
-    """The first FILE_MAX_BYTES of a small file; None when there is none or it can't be read."""
+    """The first FILE_MAX_BYTES of a small file; None when there is none or it can't be read. A FIFO in its place is empty."""
     try:
-        descriptor = posix.open(file, posix.O_RDONLY | posix.O_CLOEXEC)
+        descriptor = posix.open(file, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
     except OSError:
         return None
     try:

@@ -133,6 +133,15 @@ def test_a_breaker_file_with_anything_else_in_it_is_no_breaker(content: bytes, h
     assert carry._deadline_ms(os.fsencode(home), "pre-edit") == wire.HOOK_DEADLINE_MS
 
 
+@pytest.mark.parametrize("name", ["unreachable-until", "address", "starting", "stopped"])
+def test_a_fifo_in_the_place_of_a_run_file_holds_nobody(name: str, home: Path) -> None:
+    """Nobody writes into it, so who waited for its end would wait for ever."""
+    (home / "run").mkdir()
+    os.mkfifo(home / "run" / name)
+    for event in ("pre-edit", "prompt-submit", "session-start"):
+        assert_silent(run(event, home))
+
+
 def test_a_missed_deadline_opens_the_breaker_and_a_second_one_does_not_extend_it(home: Path) -> None:
     """A daemon that was only slow gets its full time again after 30 s."""
     breaker = home / "run" / "unreachable-until"
