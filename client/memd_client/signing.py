@@ -96,7 +96,7 @@ class KeyIsLink(SigningError):
 
 
 class KeyDamaged(SigningError):
-    """The key file {} cannot be used: {}. Put your copy back, or enrol a new key with the recovery code."""
+    """The key file {} cannot be used: {}. Put your copy of it back."""
 
 
 class WrongPassphrase(SigningError):

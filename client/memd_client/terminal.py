@@ -6,11 +6,15 @@ turn the text around written out by number. What was typed before the question i
 
 `under_harness` is a hindrance, not a proof: a process of the same user can clear its environment, or drive a terminal of its
 own. SECURITY.md says so.
+
+From the first question until the last answer is judged nothing that is typed shows, also between two tries; what is typed while no
+question stands is thrown away.
 """
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from memd_client import signing
@@ -34,7 +38,7 @@ _INTERPRETER: Final = re.compile(r"(?:node|nodejs|bun|deno|python[\d.]*)(?:\.exe
 
 
 class TooManyTries(SigningError):
-    """Three wrong passphrases: nothing was signed. Start again when you have it, or use the recovery code."""
+    """Three wrong passphrases: nothing was signed. Start again when you have it; nothing else opens the key yet."""
 
 
 class PassphrasesDiffer(SigningError):
@@ -53,26 +57,24 @@ class Abandoned(SigningError):
     """No passphrase was given, and nothing was signed. Start again when you have it."""
 
 
-def ask_passphrase(plan: Sequence[str], *, confirm: bool = False, prompt: str = "Passphrase: ") -> bytearray:
+def ask_passphrase(plan: Sequence[str], *, prompt: str = "Passphrase: ", again: str = "", least: int = 0) -> bytearray:
     """Shows the plan and asks for the passphrase, unseen; gives the bytes as typed. `signing.wipe` them after use.
 
-    ``plan``: a line each, shown before the question, escaped. ``confirm``: asks twice, for a new passphrase.
-    Raises NoTerminal, InBackground, Abandoned (end of input, or nothing typed), PassphrasesDiffer.
+    ``plan``: a line each, shown before the question, escaped. ``again``: the second question, for a new passphrase, which has
+    ``least`` bytes or more.
+    Raises NoTerminal, InBackground, Abandoned (end of input, or nothing typed), PassphraseTooShort, PassphrasesDiffer.
     """
-    try:
-        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        raise NoTerminal from None
-    try:
-        if os.tcgetpgrp(terminal) != os.getpgrp():
-            raise InBackground
+    with _unechoed() as terminal:
         _show(terminal, "".join(f"{shown(line)}\n" for line in plan))
-        passphrase = _unseen(terminal, prompt)
-        if confirm:
-            _compare(passphrase, _unseen(terminal, "Once more: "))
+        passphrase = _answer(terminal, prompt)
+        with ExitStack() as undone:
+            undone.callback(signing.wipe, passphrase)
+            if len(passphrase) < least:
+                raise signing.PassphraseTooShort(least)
+            if again and not _same(passphrase, _answer(terminal, again)):
+                raise PassphrasesDiffer
+            undone.pop_all()
         return passphrase
-    finally:
-        os.close(terminal)
 
 
 def sign_asking(
@@ -82,18 +84,19 @@ def sign_asking(
 
     Raises TooManyTries after three wrong ones, and what `ask_passphrase` and `signing.sign` raise.
     """
-    lines = plan
-    for number in range(TRIES):
-        if number:
-            pause(PAUSES_S[number - 1])
-            lines = ["That passphrase does not open the key."]
-        passphrase = ask_passphrase(lines)
-        try:
-            return signing.sign_all(key, passphrase, digests)
-        except signing.WrongPassphrase:
-            continue
-        finally:
-            signing.wipe(passphrase)
+    with _unechoed() as terminal:
+        _show(terminal, "".join(f"{shown(line)}\n" for line in plan))
+        for number in range(TRIES):
+            if number:
+                _show(terminal, "That passphrase does not open the key.\n")
+                pause(PAUSES_S[number - 1])
+            passphrase = _answer(terminal, "Passphrase: ")
+            try:
+                return signing.sign_all(key, passphrase, digests)
+            except signing.WrongPassphrase:
+                continue
+            finally:
+                signing.wipe(passphrase)
     raise TooManyTries
 
 
@@ -102,12 +105,11 @@ def shown(line: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in line)
 
 
-def _compare(first: bytearray, second: bytearray) -> None:
-    same = first == second
-    signing.wipe(second)
-    if not same:
-        signing.wipe(first)
-        raise PassphrasesDiffer
+def _same(first: bytearray, second: bytearray) -> bool:
+    try:
+        return first == second
+    finally:
+        signing.wipe(second)
 
 
 def _show(terminal: int, text: str) -> None:
@@ -116,20 +118,41 @@ def _show(terminal: int, text: str) -> None:
         rest = rest[os.write(terminal, rest) :]
 
 
-def _unseen(terminal: int, prompt: str) -> bytearray:
+@contextmanager
+def _unechoed() -> Iterator[int]:
+    """The controlling terminal, showing nothing of what is typed. Raises NoTerminal, InBackground."""
     import termios
 
-    before = termios.tcgetattr(terminal)
-    quiet = [*before]
-    quiet[3] = (quiet[3] | termios.ICANON | termios.ISIG) & ~termios.ECHO
-    typed = bytearray(LINE_MAX_BYTES)
     try:
-        termios.tcsetattr(terminal, termios.TCSAFLUSH, quiet)
-        _show(terminal, prompt)
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        raise NoTerminal from None
+    try:
+        if os.tcgetpgrp(terminal) != os.getpgrp():
+            raise InBackground
+        before = termios.tcgetattr(terminal)
+        quiet = [*before]
+        quiet[3] = (quiet[3] | termios.ICANON | termios.ISIG) & ~termios.ECHO
+        try:
+            termios.tcsetattr(terminal, termios.TCSAFLUSH, quiet)
+            yield terminal
+        finally:
+            termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
+    finally:
+        os.close(terminal)
+
+
+def _answer(terminal: int, question: str) -> bytearray:
+    """One line as typed after the question, without its end. Raises Abandoned."""
+    import termios
+
+    typed = bytearray(LINE_MAX_BYTES)
+    termios.tcflush(terminal, termios.TCIFLUSH)
+    try:
+        _show(terminal, question)
         line = typed[: os.readv(terminal, [typed])]
     finally:
         signing.wipe(typed)
-        termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
         _show(terminal, "\n")
     while line.endswith((b"\n", b"\r")):
         del line[-1]

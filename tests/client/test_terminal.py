@@ -25,7 +25,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in a shell's b
 TAKE_TERMINAL = "fcntl.ioctl({slave}, termios.TIOCSCTTY, 0)\n"
 ASK = """
 try:
-    typed = terminal.ask_passphrase({plan!r}, confirm={confirm})
+    typed = terminal.ask_passphrase({plan!r}, again={again!r}, least={least})
     print("typed", bytes(typed))
 except signing.SigningError as error:
     print(error.code)
@@ -81,8 +81,8 @@ def screens() -> Iterator[list[Screen]]:
         screen.close()
 
 
-def ask(plan: list[str], confirm: bool = False) -> str:
-    return ASK.format(plan=plan, confirm=confirm)
+def ask(plan: list[str], again: str = "", least: int = 0) -> str:
+    return ASK.format(plan=plan, again=again, least=least)
 
 
 def test_the_passphrase_is_asked_at_the_terminal_and_not_shown(screens: list[Screen]) -> None:
@@ -135,7 +135,7 @@ def test_what_was_typed_before_the_question_is_thrown_away(screens: list[Screen]
 )
 def test_a_new_passphrase_is_typed_twice(screens: list[Screen], first: bytes, second: bytes, printed: str) -> None:
     """Both have to be the same."""
-    screens.append(screen := Screen(ask([], confirm=True)))
+    screens.append(screen := Screen(ask([], again="Once more: ")))
     screen.until(b"Passphrase: ")
     screen.type(first)
     screen.until(b"Once more: ")

@@ -25,7 +25,8 @@ human = LazyGroup(
 )
 
 ABOUT = (
-    "This makes the key that your endorsements are signed with. Choose words that only you know;",
+    f"This makes the key that your endorsements are signed with. Choose words that only you know, at least "
+    f"{signing.PASSPHRASE_MIN_BYTES} characters;",
     "memd keeps them nowhere, and asks for them at each signature.",
 )
 RECOVERY = """\
@@ -33,7 +34,8 @@ Your recovery code, shown this once. Write it down on paper and keep it away fro
 
     {code}
 
-With it you can reject a key that is not yours, and enrol another should you lose this one.
+Nothing takes it yet. With it a later version of memd can reject a key that is not yours, and enrol another should you lose
+this one or forget its passphrase; without it neither will be possible. So keep it.
 """
 
 
@@ -55,9 +57,9 @@ def init(as_json: bool) -> None:
     screen.say(("enrolled ", "green"), made.fingerprint)
     screen.say(
         "Now: ",
-        ("memd remember TEXT --kind directive --endorse", "bold"),
+        (f"{screen.command_words()} remember TEXT --kind directive --endorse", "bold"),
         ", or ",
-        ("memd promote REF --to human", "bold"),
+        (f"{screen.command_words()} promote REF --to human", "bold"),
     )
 
 
@@ -94,19 +96,18 @@ def _may_make(memd: Memd) -> None:
         raise Refused("no-terminal", "A key is made at a terminal of your own, and there is none here.")
     enrolled = memd.enrol().enrolled
     if enrolled:
-        raise Refused("key-known", f"A key is enrolled already ({enrolled[0]}); `memd human show`.")
+        what = f"A key is enrolled already ({enrolled[0]}), and a store has one for now"
+        keep = "endorse with it, `memd promote REF --to human`; `memd human show` says where its file lies"
+        raise Refused(
+            "key-known", f"{what}: {keep}. Without its file or its passphrase nothing can be signed here any more."
+        )
 
 
 def _new_passphrase() -> bytearray:
-    """Asked twice. Raises PassphrasesDiffer, and what asking raises."""
-    first = terminal.ask_passphrase(ABOUT, prompt="New passphrase: ")
-    again = terminal.ask_passphrase((), prompt="The same passphrase again: ")
-    is_same = first == again
-    signing.wipe(again)
-    if not is_same:
-        signing.wipe(first)
-        raise terminal.PassphrasesDiffer
-    return first
+    """Asked twice. Raises PassphraseTooShort before the second time, PassphrasesDiffer, and what asking raises."""
+    return terminal.ask_passphrase(
+        ABOUT, prompt="New passphrase: ", again="The same passphrase again: ", least=signing.PASSPHRASE_MIN_BYTES
+    )
 
 
 def _terminal_name() -> str:
@@ -131,4 +132,4 @@ def show(as_json: bool) -> None:
         if fingerprint not in enrolled:
             screen.say(("not enrolled ", "yellow"), fingerprint, (f"  {path}", "dim"))
     if not enrolled:
-        screen.warn("no key is enrolled: `memd human init` makes one")
+        screen.warn("no key is enrolled: `memd human init`, at a terminal of your own, makes one")
