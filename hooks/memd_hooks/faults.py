@@ -10,7 +10,7 @@ import msgspec
 from memd_hooks import install, install_git, jsonc, registry, settings
 from memd_hooks.events import Moment
 from memd_hooks.harness import claude
-from memd_hooks.launcher import HOOK, hook_command, named_interpreters
+from memd_hooks.launcher import HOOK, UnspeakableHome, hook_command, named_interpreters
 
 _HELD_BACK = ("disableAllHooks", "allowManagedHooksOnly")
 
@@ -27,7 +27,7 @@ class SettingsFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One settings file that should hold hooks: what is missing of them, or what keeps it from being read."""
 
     path: str
-    missing: tuple[str, ...] = ()  # client events
+    missing: tuple[str, ...] = ()  # the client event of each
     unreadable: str = ""
 
 
@@ -74,6 +74,14 @@ def gather(home: Path, cwd: Path, environ: Mapping[str, str]) -> Facts:
     )
 
 
+def lacks_git_hook(home: Path, cwd: Path, environ: Mapping[str, str]) -> bool:
+    """Whether ``cwd`` is in a repository that does not tell memd of its commits: no fault, for somebody may want it so."""
+    try:
+        return install_git.holds_hook(home, cwd, environ) is False
+    except (OSError, UnspeakableHome):  # not to be read: nothing can be said
+        return False
+
+
 def diagnose(facts: Facts) -> tuple[Fault, ...]:
     """The faults in ``facts``, the gravest first; pure."""
     if not facts.installed:
@@ -102,7 +110,7 @@ def _settings_faults(facts: Facts) -> Iterator[Fault]:
                 "correct it, then run `memd install`",
             )
         elif seen.missing:
-            what = f"{seen.path} lacks the hooks of memd for {', '.join(seen.missing)}"
+            what = f"{seen.path} lacks the hooks of memd for {', '.join(dict.fromkeys(seen.missing))}"
             yield Fault("hooks-missing", what, "run `memd install`")
     for path, key in facts.held_back:
         yield Fault(

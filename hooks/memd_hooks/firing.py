@@ -75,7 +75,7 @@ def _fired(
         return Fired(moment, False, _ms_since(begin), str(error))
     took = _ms_since(begin)
     fault = _fault(moment, harness, run, seen)
-    return Fired(moment, not fault, took, fault or f"answered with {len(run.stdout)} bytes")
+    return Fired(moment, not fault, took, fault or ("answered" if run.stdout else "answered, nothing to say"))
 
 
 def _fault(moment: Moment, harness: str, run: "subprocess.CompletedProcess[bytes]", seen: Seen | None) -> str:

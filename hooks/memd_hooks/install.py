@@ -12,16 +12,14 @@
 """
 
 import contextlib
-import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from memd_hooks import install_git, jsonc, registry, settings
+from memd_hooks import install_git, install_link, jsonc, registry, settings
 from memd_hooks.events import Moment
 from memd_hooks.files import missing_folders, remove_folders, replace_file, sync_folder
 from memd_hooks.harness import claude, git
@@ -43,13 +41,15 @@ class Busy(Exception):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for. ``home`` is memd's (absolute), ``cwd`` decides the project and the repository."""
+    """What was asked for. ``home`` is memd's (absolute), ``cwd`` decides the project and the repository, ``program`` is what
+    the word `memd` is to start (None: it is not asked for)."""
 
     harnesses: tuple[str, ...]
     level: Level
     home: Path
     cwd: Path
     environ: Mapping[str, str]
+    program: Path | None = None
     is_removal: bool = False
 
 
@@ -61,8 +61,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     refusals: tuple[Refusal, ...]
 
     def __str__(self) -> str:
-        lines = [line for step in self.steps for line in step.lines] or ["nothing to change"]
-        return "\n".join([*lines, *(str(refusal) for refusal in self.refusals)])
+        lines = [*(line for step in self.steps for line in step.lines), *(str(refusal) for refusal in self.refusals)]
+        return "\n".join(lines or ["nothing to change"])
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,14 +83,21 @@ def found(cwd: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name, there in ((claude.NAME, has_claude), (git.NAME, has_git)) if there)
 
 
-def plan(harnesses: Sequence[str], level: Level, home: Path, cwd: Path, environ: Mapping[str, str]) -> Plan:
+def plan(
+    harnesses: Sequence[str],
+    level: Level,
+    home: Path,
+    cwd: Path,
+    environ: Mapping[str, str],
+    program: Path | None = None,
+) -> Plan:
     """What an install would do. Raises UnspeakableHome, RegistryDamaged, OSError (a file that cannot even be read)."""
-    return _plan(Request(harnesses=tuple(harnesses), level=level, home=home, cwd=cwd, environ=environ))
+    return _plan(Request(harnesses=tuple(harnesses), level=level, home=home, cwd=cwd, environ=environ, program=program))
 
 
 def plan_removal(harnesses: Sequence[str], home: Path, cwd: Path, environ: Mapping[str, str]) -> Plan:
     """What taking everything of ``harnesses`` out would do: all that the registry knows, at both levels, and what stands in the
-    user's settings without its knowing. Raises as ``plan``."""
+    user's settings without its knowing; with every harness the link to memd's program too. Raises as ``plan``."""
     return _plan(
         Request(harnesses=tuple(harnesses), level="user", home=home, cwd=cwd, environ=environ, is_removal=True)
     )
@@ -101,7 +108,7 @@ def apply(plan: Plan) -> Done:
     request = plan.request
     done: list[Step] = []
     refusals: list[Refusal] = []
-    with _lock(request.home, makes_home=not request.is_removal):
+    with registry.locked(request.home, makes_home=not request.is_removal):
         launchers_changed = not request.is_removal and ensure_launchers(request.home, request.environ)
         for planner in _planners(request):
             outcome = _carried_out(planner, request.home)
@@ -109,7 +116,7 @@ def apply(plan: Plan) -> Done:
                 refusals.append(outcome)
             elif outcome is not None:
                 done.append(outcome)
-        if request.is_removal and registry.load(request.home) == registry.Registry():
+        if request.is_removal and not registry.load(request.home).has_hooks:
             launchers_changed = _remove_launcher(request.home)
     return Done(steps=tuple(done), refusals=tuple(refusals), launchers_changed=launchers_changed)
 
@@ -148,7 +155,7 @@ def _planners(request: Request) -> list[Planner]:
         planners += [_settings_planner(request, level, path) for level, path in _settings_files(request, known)]
     if git.NAME in request.harnesses:
         planners += _git_planners(request, known)
-    return planners
+    return [*planners, *_link_planners(request, known)]
 
 
 def _settings_files(request: Request, known: registry.Registry) -> list[tuple[str, Path]]:
@@ -170,6 +177,14 @@ def _git_planners(request: Request, known: registry.Registry) -> list[Planner]:
     if here is not None and here / install_git.HOOK_NAME not in paths:
         paths.append(here / install_git.HOOK_NAME)
     return [lambda path=path: install_git.removal(home, path) for path in paths]  # type: ignore[misc]
+
+
+def _link_planners(request: Request, known: registry.Registry) -> list[Planner]:
+    home, program, environ = request.home, request.program, request.environ
+    if request.is_removal:
+        paths = [Path(r.path) for r in known.links] if set(request.harnesses) >= set(HARNESSES) else []
+        return [lambda path=path: install_link.removal(home, path) for path in paths]  # type: ignore[misc]
+    return [lambda: install_link.addition(home, program, environ)] if program is not None else []
 
 
 def _settings_planner(request: Request, level: str, path: Path) -> Planner:
@@ -212,7 +227,14 @@ def _settings_addition(request: Request, level: str, path: Path, before: bytes |
     lines = [f"{path}: {'add to' if before is not None else 'create with'} `hooks`:"]
     lines += [f"  {group.event}{f' ({group.matcher})' if group.matcher else ''}: {group.command}" for group in wanted]
     return _SettingsStep(
-        harness=claude.NAME, path=path, lines=tuple(lines), before=before, after=after, base=base, record=record
+        harness=claude.NAME,
+        path=path,
+        lines=tuple(lines),
+        brief=f"{len(wanted)} hooks into {path}",
+        before=before,
+        after=after,
+        base=base,
+        record=record,
     )
 
 
@@ -223,9 +245,20 @@ def _settings_removal(home: Path, path: Path, before: bytes | None) -> Step | Re
         return None
     if before != after and (refusal := write_refusal(claude.NAME, path)):
         return refusal
-    line = f"{path}: {'remove it, memd made it' if after is None else 'take the hooks of memd out'}"
+    how = "take the hooks of memd out" if after != before else "memd is out of it already"
+    if after is None:
+        how = "remove it, memd made it" if before is not None else "it is gone already"
+    line = f"{path}: {how}"
     return _SettingsStep(
-        harness=claude.NAME, path=path, lines=(line,), before=before, after=after, base=None, record=None, old=record
+        harness=claude.NAME,
+        path=path,
+        lines=(line,),
+        brief=line,
+        before=before,
+        after=after,
+        base=None,
+        record=None,
+        old=record,
     )
 
 
@@ -264,8 +297,11 @@ def _commands(home: Path) -> frozenset[str]:
 def _unwelcome(level: str, path: Path, environ: Mapping[str, str]) -> Refusal | None:
     if level != "project" or not install_git.would_show(path, environ):
         return None
-    why = "would show up in `git status`: add .claude/settings.local.json to your .gitignore first, or install at user level"
-    return Refusal(claude.NAME, path, why)
+    why = (
+        "would show up in `git status`, so it was not written. Install at user level (without --project), or run this again"
+        " after this line stands in the .gitignore of the project, or in its .git/info/exclude, which is yours alone"
+    )
+    return Refusal(claude.NAME, path, why, paste=".claude/settings.local.json")
 
 
 def _place_of_bytes(content: bytes, error: UnicodeDecodeError) -> jsonc.Malformed:
@@ -338,22 +374,6 @@ def _carried_out(planner: Planner, home: Path) -> Step | Refusal | None:
         else:
             return outcome
     raise Busy("The file" if outcome is None else outcome.path)
-
-
-@contextmanager
-def _lock(home: Path, *, makes_home: bool) -> Iterator[None]:
-    """One install at a time for a home; where there is none, a removal has nobody to wait for."""
-    if makes_home:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not home.is_dir():
-        yield
-        return
-    descriptor = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _remove_launcher(home: Path) -> bool:

@@ -59,6 +59,14 @@ def hooks_folder(cwd: Path, environ: Mapping[str, str]) -> Path | None:
     return Path(os.path.normpath(answer))
 
 
+def holds_hook(home: Path, cwd: Path, environ: Mapping[str, str]) -> bool | None:
+    """Whether the repository of ``cwd`` tells memd of its commits; None outside one, and where hooks are switched off."""
+    folder = hooks_folder(cwd, environ)
+    if folder is None:
+        return None
+    return hook_line(home).encode() in (_content(folder / HOOK_NAME) or b"")
+
+
 def top(cwd: Path, environ: Mapping[str, str]) -> Path | None:
     """The top of the work tree; None outside one."""
     answer = _git(cwd, environ, "rev-parse", "--show-toplevel")
@@ -123,9 +131,8 @@ def addition(home: Path, cwd: Path, environ: Mapping[str, str]) -> Step | Refusa
     if before is not None and block(home).encode() in before:
         return None
     if _is_the_projects(path, environ):
-        return Refusal(
-            git.NAME, path, f"belongs to the project, so memd leaves it alone. Add this line to it: {hook_line(home)}"
-        )
+        why = "belongs to the project, so memd leaves it alone. Add this line to it"
+        return Refusal(git.NAME, path, why, paste=hook_line(home))
     if os.path.lexists(path) and not (path.is_symlink() or path.is_file()):
         return Refusal(git.NAME, path, "is not a file; move it elsewhere and run this again")
     return write_refusal(git.NAME, folder / _ASIDE) or _addition(home, path, before)
@@ -153,6 +160,7 @@ def _addition(home: Path, path: Path, before: bytes | None) -> Step | Refusal:
         harness=git.NAME,
         path=path,
         lines=(f"{path}: {how}:", f"  {hook_line(home)}"),
+        brief=f"1 hook into {path}" + (f"; what is there goes aside into {_ASIDE}/ and is called" if moves else ""),
         before=before,
         original=None if moves else theirs,
         after=after,
@@ -213,15 +221,18 @@ def removal(home: Path, path: Path) -> Step | Refusal | None:
     if record is None and before == after:
         return None
     refusal = write_refusal(git.NAME, path) if before != after and path.parent.is_dir() else None
-    how = (
-        "take the block of memd out"
-        if after is not None
-        else "put back what was there"
-        if _has_aside(path)
-        else "remove it"
+    line = f"{path}: {_how(path, before, after)}"
+    return refusal or _Removal(
+        harness=git.NAME, path=path, lines=(line,), brief=line, before=before, after=after, record=record
     )
-    line = f"{path}: {how}"
-    return refusal or _Removal(harness=git.NAME, path=path, lines=(line,), before=before, after=after, record=record)
+
+
+def _how(path: Path, before: bytes | None, after: bytes | None) -> str:
+    if after is not None:
+        return "take the block of memd out" if after != before else "memd is out of it already"
+    if _has_aside(path):
+        return "put back what was there"
+    return "remove it" if before is not None else "it is gone already"
 
 
 class _Removal(Step, frozen=True, kw_only=True):

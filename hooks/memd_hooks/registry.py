@@ -1,13 +1,16 @@
 """``<home>/install.json``: what was put where, so that all of it can be taken out again, from any directory.
 
-Version 1: ``{"version": 1, "settings": [SettingsRecord…], "git": [GitRecord…]}``; a digest is SHA-256 in hex. What a file held
-before lies in ``<home>/backup/install-<first 16 digits of the digest of its path>`` and goes with the record. The record is written
-before the file that it tells of: a crash in between leaves a record of what is not there, which taking out can cope with.
+Version 1: ``{"version": 1, "settings": [SettingsRecord…], "git": [GitRecord…], "links": [LinkRecord…]}``; a digest is SHA-256 in
+hex. What a file held before lies in ``<home>/backup/install-<first 16 digits of the digest of its path>`` and goes with the record.
+The record is written before the file that it tells of: a crash in between leaves a record of what is not there, which taking out
+can cope with.
 """
 
 import contextlib
+import fcntl
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -50,27 +53,52 @@ class GitRecord(msgspec.Struct, frozen=True, kw_only=True):
     after: str
 
 
+class LinkRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A link to memd's program in a folder of the user's own."""
+
+    path: str
+    target: str
+    folders: tuple[str, ...]
+
+
+Record = SettingsRecord | GitRecord | LinkRecord
+
+
 class Registry(msgspec.Struct, frozen=True):
     version: int = VERSION
     settings: tuple[SettingsRecord, ...] = ()
     git: tuple[GitRecord, ...] = ()
+    links: tuple[LinkRecord, ...] = ()
 
-    def of(self, path: Path) -> SettingsRecord | GitRecord | None:
+    @property
+    def has_hooks(self) -> bool:
+        """Whether anything is left that calls memd."""
+        return bool(self.settings or self.git)
+
+    def of(self, path: Path) -> Record | None:
         """The record of ``path``."""
-        records: tuple[SettingsRecord | GitRecord, ...] = (*self.settings, *self.git)
+        records: tuple[Record, ...] = (*self.settings, *self.git, *self.links)
         return next((record for record in records if record.path == str(path)), None)
 
-    def with_record(self, record: SettingsRecord | GitRecord) -> "Registry":
+    def with_record(self, record: Record) -> "Registry":
         """This registry with ``record`` in place of the one of the same path."""
         rest = self.without(Path(record.path))
-        if isinstance(record, GitRecord):
-            return Registry(VERSION, rest.settings, (*rest.git, record))
-        return Registry(VERSION, (*rest.settings, record), rest.git)
+        match record:
+            case SettingsRecord():
+                return msgspec.structs.replace(rest, settings=(*rest.settings, record))
+            case GitRecord():
+                return msgspec.structs.replace(rest, git=(*rest.git, record))
+            case LinkRecord():
+                return msgspec.structs.replace(rest, links=(*rest.links, record))
 
     def without(self, path: Path) -> "Registry":
         """This registry without the record of ``path``."""
-        settings = tuple(r for r in self.settings if r.path != str(path))
-        return Registry(VERSION, settings, tuple(r for r in self.git if r.path != str(path)))
+        return Registry(
+            VERSION,
+            tuple(r for r in self.settings if r.path != str(path)),
+            tuple(r for r in self.git if r.path != str(path)),
+            tuple(r for r in self.links if r.path != str(path)),
+        )
 
 
 def digest(content: bytes) -> str:
@@ -95,13 +123,29 @@ def load(home: Path) -> Registry:
 
 def save(home: Path, registry: Registry) -> None:
     """Writes it; an empty one is removed. Raises OSError."""
-    if registry.settings or registry.git:
+    if registry.has_hooks or registry.links:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(_file(home), msgspec.json.format(msgspec.json.encode(registry)) + b"\n", mode=0o600)
         return
     with contextlib.suppress(FileNotFoundError):
         _file(home).unlink()
         sync_folder(home)
+
+
+@contextlib.contextmanager
+def locked(home: Path, *, makes_home: bool) -> Iterator[None]:
+    """One install at a time for a home; where there is none, a removal has nobody to wait for. Raises OSError."""
+    if makes_home:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not home.is_dir():
+        yield
+        return
+    descriptor = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def keep_backup(home: Path, path: Path, content: bytes | None) -> None:

@@ -11,22 +11,24 @@ class Changed(Exception):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why ``path`` is left alone, and what to do about it."""
+    """Why ``path`` is left alone, and what to do about it; ``paste`` is a line for the person to add somewhere, as it stands."""
 
     harness: str
     path: Path
     why: str
+    paste: str = ""
 
     def __str__(self) -> str:
-        return f"{self.path} {self.why}."
+        return f"{self.path} {self.why}:\n    {self.paste}" if self.paste else f"{self.path} {self.why}."
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One file to be changed; ``lines`` say how, for a person."""
+    """One file to be changed; ``lines`` say how, for a person, and ``brief`` in one line."""
 
     harness: str
     path: Path
     lines: tuple[str, ...]
+    brief: str
 
     def __repr__(self) -> str:
         """Without the file's content: settings may hold keys, and a step may end up in a traceback."""

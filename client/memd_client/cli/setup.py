@@ -7,9 +7,9 @@ hook is fired once through the very line that stands in the settings, for instal
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -23,11 +23,16 @@ from memd_client.wire import EXIT_DONE, EXIT_REFUSED
 if TYPE_CHECKING:
     from memd_hooks.firing import Fired
     from memd_hooks.install import Done, Plan
+    from memd_hooks.steps import Refusal
+
+P = TypeVar("P")
 
 HARNESSES = click.option("--harness", "named", default="", metavar="H,…", help="Only these: claude, git.")
 CLAUDE = "claude"
 GIT = "git"
 NEXT = "Next: open your client in a repository and work as always; `memd status` shows what memd heard."
+HEALED = "Not everything is well: `memd doctor` names each fault with its fix."
+PURGE_WORD = "purge"
 
 
 @command(short_help="Put the hooks into your client's settings.")
@@ -35,19 +40,57 @@ NEXT = "Next: open your client in a repository and work as always; `memd status`
 @click.option("--user", "level", flag_value="user", default=True, help="For all your projects (the default).")
 @click.option("--project", "level", flag_value="project", help="For this project alone, in your own settings of it.")
 @click.option("--no-git", is_flag=True, help="Leave the repository you stand in without the hook that notes commits.")
-@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+@click.option("--no-link", is_flag=True, help="Make no link to memd in ~/.local/bin.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written, line by line, and write nothing.")
+@click.option("-v", "--verbose", is_flag=True, help="Show what is written line by line.")
 @click.option("-y", "--yes", "--no-input", "quiet", is_flag=True, help="Ask nothing.")
-def install(named: str, level: str, no_git: bool, dry_run: bool, quiet: bool, as_json: bool) -> int:
+def install(
+    named: str, level: str, no_git: bool, no_link: bool, dry_run: bool, verbose: bool, quiet: bool, as_json: bool
+) -> int:
     """Put memd's hooks into the settings of every client found, leave everything else there as it is, and fire each once.
 
-    In a git repository its post-commit hook is added too: it notes the commits of every client and of people.
+    In a git repository its post-commit hook is added too: it notes the commits of every client and of people. It is that
+    repository's alone; run this once in each. Where ~/.local/bin is there or on your PATH, `memd` is linked into it.
     """
     from memd_hooks import install as hooks
 
     home, cwd, environ = home_of(), Path.cwd(), dict(os.environ)
     asks = not (quiet or as_json) and sys.stdin.isatty() and screen.is_terminal()
-    there = hooks.found(cwd, environ)
-    harnesses = _harnesses(named) or there
+    level_: hooks.Level = "project" if level == "project" else "user"
+    harnesses = _wanted(named, no_git, hooks.found(cwd, environ))
+    program = None if no_link else Path(sys.executable).parent / "memd"
+
+    def planned(of: Sequence[str]) -> "Plan":
+        return _planned(lambda: hooks.plan(of, level_, home, cwd, environ, program))
+
+    plan = planned(harnesses)
+    if not named and any(refusal.harness != GIT for refusal in plan.refusals):
+        program = None
+        harnesses = tuple(one for one in harnesses if one != GIT)
+        plan = planned(harnesses)  # nothing by halves: what was not named goes with what was meant
+    if not as_json:
+        _show(plan, details=dry_run or verbose)
+    if dry_run:
+        return _tell_plan(plan, as_json)
+    refused = {refusal.harness for refusal in plan.refusals}
+    if not plan.steps and refused >= set(harnesses):
+        return _tell_nothing(plan, as_json)
+    if asks and plan.steps and not click.confirm("Write this?", default=True):
+        raise Refused("declined", "Nothing was written.")
+    done = _planned(lambda: hooks.apply(plan))
+    refused = {refusal.harness for refusal in done.refusals}
+    with Memd(home) as memd:
+        with screen.working("starting the daemon"):
+            memd.begin()
+        with screen.working("firing each hook once"):
+            fired = _fire(memd, [one for one in harnesses if one not in refused], cwd)
+        enrolled = _offer_key(memd, asks)
+    return _tell_install(plan, done, fired, enrolled, as_json)
+
+
+def _wanted(named: str, no_git: bool, there: Sequence[str]) -> tuple[str, ...]:
+    """The harnesses to install for. Raises Refused where there is none."""
+    harnesses = _harnesses(named) or tuple(there)
     if GIT in there and GIT not in harnesses:
         harnesses = (*harnesses, GIT)
     if no_git:
@@ -56,21 +99,7 @@ def install(named: str, level: str, no_git: bool, dry_run: bool, quiet: bool, as
         screen.warn("Claude Code was not found here; `memd install --harness claude` puts its hooks in all the same.")
     if not harnesses:
         raise Refused("no-client", "No client was found: install Claude Code, or name it with `--harness claude`.")
-    plan = _planned(lambda: hooks.plan(harnesses, "project" if level == "project" else "user", home, cwd, environ))
-    if not as_json:
-        _show(plan)
-    if dry_run:
-        return _tell_plan(plan, as_json)
-    if asks and plan.steps and not click.confirm("Write this?", default=True):
-        raise Refused("declined", "Nothing was written.")
-    done = _planned(lambda: hooks.apply(plan))
-    with Memd(home) as memd:
-        with screen.working("starting the daemon"):
-            memd.begin()
-        with screen.working("firing each hook once"):
-            fired = _fire(memd, harnesses, cwd)
-        enrolled = _offer_key(memd, asks)
-    return _tell_install(done, fired, enrolled, as_json)
+    return harnesses
 
 
 def _harnesses(named: str) -> tuple[str, ...]:
@@ -85,7 +114,7 @@ def _harnesses(named: str) -> tuple[str, ...]:
     return words
 
 
-def _planned(what: Any) -> Any:
+def _planned(what: Callable[[], P]) -> P:
     """A plan, or what became of it; the installer's own refusals become the command's."""
     from memd_hooks.install import Busy
     from memd_hooks.launcher import UnspeakableHome
@@ -100,15 +129,43 @@ def _planned(what: Any) -> Any:
         raise Refused("busy" if isinstance(error, Busy) else "registry-damaged", str(error)) from error
 
 
-def _show(plan: "Plan") -> None:
-    for line in str(plan).splitlines():
-        screen.say(line)
+def _show(plan: "Plan", *, details: bool) -> None:
+    """What will be done, a line for each file or all of it, and what will not, which is to be pasted in one piece."""
+    for step in plan.steps:
+        if details:
+            for line in step.lines:
+                screen.say(line, whole=line.startswith(" "))
+        else:
+            screen.say(step.brief)
+    _show_refusals(plan.refusals)
+    if not plan.steps and not plan.refusals:
+        screen.say("nothing to change")
+
+
+def _show_refusals(refusals: "Sequence[Refusal]") -> None:
+    for refusal in refusals:
+        what, _, paste = str(refusal).partition("\n")
+        screen.say(("NOT done: ", "bold red"), what)
+        if paste:
+            screen.say(paste, whole=True)
 
 
 def _tell_plan(plan: "Plan", as_json: bool) -> int:
     if as_json:
         screen.emit({"dry_run": True, "changes": _changes(plan.steps), "refusals": _refusals(plan.refusals)})
+    else:
+        screen.say(("A dry run: nothing was written.", "bold"))
     return EXIT_REFUSED if plan.refusals else EXIT_DONE
+
+
+def _tell_nothing(plan: "Plan", as_json: bool) -> int:
+    """Everything that was wanted was refused; no daemon is started for that."""
+    if as_json:
+        refusals = _refusals(plan.refusals)
+        screen.emit({"dry_run": False, "changes": [], "refusals": refusals, "fired": [], "enrolled": []})
+    else:
+        screen.say(("Nothing was installed.", "bold red"))
+    return EXIT_REFUSED
 
 
 def _changes(steps: Sequence[Any]) -> list[dict[str, Any]]:
@@ -116,7 +173,7 @@ def _changes(steps: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _refusals(refusals: Sequence[Any]) -> list[dict[str, str]]:
-    return [{"harness": r.harness, "path": str(r.path), "why": r.why} for r in refusals]
+    return [{"harness": r.harness, "path": str(r.path), "why": r.why, "paste": r.paste} for r in refusals]
 
 
 def fire_all(memd: Memd, harnesses: Sequence[str], cwd: Path) -> "list[tuple[str, Fired]]":
@@ -145,9 +202,8 @@ def _offer_key(memd: Memd, asks: bool) -> list[str]:
     if enrolled or not asks:
         return enrolled
     screen.say()
-    screen.say(
-        "A key lets you endorse notes: only what you sign becomes `human`. You can do it later: `memd human init`."
-    )
+    what = "A key lets you endorse notes: only what you sign becomes `human`. You can do it later: `memd human init`."
+    screen.say(screen.spoken(what))
     if not click.confirm("Make one now?", default=True):
         return []
     from memd_client.cli.human import make_key
@@ -159,7 +215,9 @@ def _offer_key(memd: Memd, asks: bool) -> list[str]:
         return []
 
 
-def _tell_install(done: "Done", fired: "list[tuple[str, Fired]]", enrolled: list[str], as_json: bool) -> int:
+def _tell_install(
+    plan: "Plan", done: "Done", fired: "list[tuple[str, Fired]]", enrolled: list[str], as_json: bool
+) -> int:
     is_well = not done.refusals and all(one.ok for _, one in fired)
     if as_json:
         told = [
@@ -178,13 +236,20 @@ def _tell_install(done: "Done", fired: "list[tuple[str, Fired]]", enrolled: list
         return EXIT_DONE if is_well else EXIT_REFUSED
     screen.say()
     screen.table(("hook", "fired", "ms", "answer"), [_fired_row(harness, one) for harness, one in fired])
-    for refusal in done.refusals:
-        screen.warn(f"memd: {refusal}")
+    _show_refusals([refusal for refusal in done.refusals if refusal not in plan.refusals])
     screen.say()
-    screen.say(
-        NEXT if is_well else ("Not everything is well: `memd doctor` names each fault with its fix.", "bold red")
-    )
+    _tell_link(done)
+    screen.say(screen.spoken(NEXT) if is_well else (screen.spoken(HEALED), "bold red"))
     return EXIT_DONE if is_well else EXIT_REFUSED
+
+
+def _tell_link(done: "Done") -> None:
+    """That the link is no use yet where shells do not look."""
+    from memd_hooks import install_link
+
+    for step in done.steps:
+        if step.harness == install_link.NAME and not install_link.is_on_path(step.path.parent, os.environ):
+            screen.say((f"{step.path.parent} is not on your PATH yet; a new login often puts it there.", "yellow"))
 
 
 def _fired_row(harness: str, one: "Fired") -> list[Part]:
@@ -199,8 +264,12 @@ def _fired_row(harness: str, one: "Fired") -> list[Part]:
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--purge", is_flag=True, help="Remove the store too: every note. Asked for once more at a terminal.")
 def uninstall(named: str, level: str, dry_run: bool, purge: bool, as_json: bool) -> int:
-    """Take memd's hooks out of every settings file they stand in, at both levels; the store stays, unless --purge."""
+    """Take memd's hooks out of every settings file they stand in, at both levels, and stop the daemon when none is left.
+
+    The store stays, unless --purge.
+    """
     from memd_hooks import install as hooks
+    from memd_hooks import registry
 
     home, cwd, environ = home_of(), Path.cwd(), dict(os.environ)
     if purge and named:
@@ -209,18 +278,26 @@ def uninstall(named: str, level: str, dry_run: bool, purge: bool, as_json: bool)
         _agree_to_purge(home)
     plan = _planned(lambda: hooks.plan_removal(_harnesses(named) or hooks.HARNESSES, home, cwd, environ))
     if not as_json:
-        _show(plan)
+        _show(plan, details=True)
     if dry_run:
+        if purge and not as_json:
+            screen.say(f"{home}: remove it, with every note in it")
         return _tell_plan(plan, as_json)
     done = _planned(lambda: hooks.apply(plan))
-    if purge and not done.refusals:
-        _purge(home)
+    is_last = not done.refusals and not _planned(lambda: registry.load(home)).has_hooks
+    stopped = _stopped(home) if is_last else None
+    purged = purge and not done.refusals
+    if purged and home.is_dir():
+        shutil.rmtree(home)
     if as_json:
-        told = {"changes": _changes(done.steps), "refusals": _refusals(done.refusals), "purged": purge}
+        told = {"changes": _changes(done.steps), "refusals": _refusals(done.refusals), "purged": purged}
         screen.emit({"dry_run": False, **told})
-    elif not done.refusals:
-        kept = "" if purge else f" Your notes stay in {home}."
-        screen.say(f"memd's hooks are out.{kept}")
+        return EXIT_REFUSED if done.refusals else EXIT_DONE
+    _show_refusals([refusal for refusal in done.refusals if refusal not in plan.refusals])
+    if not done.refusals:
+        over = f" The daemon (pid {stopped}) has stopped." if stopped else ""
+        kept = f" {home} is removed." if purged else f" Your notes stay in {home}." if home.is_dir() else ""
+        screen.say(f"memd's hooks are out.{over}{kept}")
     return EXIT_REFUSED if done.refusals else EXIT_DONE
 
 
@@ -228,23 +305,25 @@ def _agree_to_purge(home: Path) -> None:
     """A person types the word at their own terminal: no flag, no pipe. Raises Refused."""
     try:
         with Path("/dev/tty").open("r+b", buffering=0) as terminal:
-            terminal.write(f"This removes {screen.safe_line(str(home))} and every note in it. Type purge: ".encode())
+            terminal.write(
+                f"This removes {screen.safe_line(str(home))} and every note in it. Type {PURGE_WORD}: ".encode()
+            )
             typed = terminal.readline()
     except OSError as error:
         raise Refused("no-terminal", "--purge is said once more at your own terminal; there is none here.") from error
-    if typed.strip() != b"purge":
-        raise Refused("declined", "Nothing was removed.")
+    if typed.strip() != PURGE_WORD.encode():
+        raise Refused("declined", f"The word was not `{PURGE_WORD}`, so nothing was removed.")
 
 
-def _purge(home: Path) -> None:
+def _stopped(home: Path) -> int | None:
+    """The pid of the daemon that was stopped; None where none ran. No announced stop: the next command may start one."""
     with Memd(home, starts=False) as memd:
         try:
-            memd.stop()
+            return memd.stop(announced=False)
         except MemdError as error:
             if error.code not in ("not-running", "gone"):
                 raise
-    if home.is_dir():
-        shutil.rmtree(home)
+    return None
 
 
 @command("hook-command", short_help="The command line in a client's settings.")
