@@ -209,7 +209,7 @@ class Memd:
     def stop(self, *, announced: bool = True) -> int:
         """Asks the daemon to finish what it has in hand and go, and waits until it has; gives its pid.
 
-        ``announced``: a person's deliberate stop, told at the next session start.
+        ``announced``: a person's deliberate stop, which only a session's start, `begin` or a write ends.
         """
         known = self._reach.announced()
         pid = self.ask(api.Stop(announced=announced), api.StopReply).pid

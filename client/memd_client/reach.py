@@ -171,11 +171,24 @@ class Reach:
 
 
 def home_of(environ: Mapping[bytes, bytes] | None = None) -> Path:
-    """The home that the environment names, existing or not. Raises BadUsage when it names none."""
+    """The home that the environment names, existing or not. Raises BadUsage when it names none, Refused for another user's."""
     home = address.home(None if environ is None else dict(environ))
     if home is None:
         raise BadUsage("no-home", "Neither MEMD_HOME (an absolute path) nor HOME is set: set one of them.")
-    return Path(os.fsdecode(home))
+    path = Path(os.fsdecode(home))
+    if _is_anothers(path):
+        what = f"{path} belongs to another user"
+        raise Refused("home-not-yours", f"{what}: run memd as that user, or set MEMD_HOME to a folder of your own.")
+    return path
+
+
+def _is_anothers(home: Path) -> bool:
+    try:
+        return home.stat().st_uid != os.geteuid()
+    except PermissionError:  # a folder above it keeps this user out
+        return True
+    except OSError:  # none yet, or no folder at all: told by what needs one
+        return False
 
 
 def is_stopped(home: Path) -> bool:

@@ -17,7 +17,7 @@ import msgspec
 from memd_client import __version__, spawn, wire
 from memd_client.cli import screen
 from memd_client.cli.shape import command
-from memd_client.cli.status import age_s, gathered, hook_faults
+from memd_client.cli.status import NO_GIT_HOOK, age_s, gathered, hook_faults, lacks_git_hook
 from memd_client.memd import Memd, MemdError
 from memd_client.reach import home_of
 
@@ -54,9 +54,12 @@ def doctor(as_json: bool) -> int:
         screen.emit(faults)
     else:
         for fault in faults:
-            screen.say((fault.what, "bold"), ". ", (f"Fix: {fault.fix}.", ""))
+            screen.say((screen.spoken(fault.what), "bold"), ". ", f"Fix: {screen.spoken(fault.fix)}.")
         if not seen.is_running:
-            screen.say(("The daemon is not running, so the hooks were not fired; `memd start` starts it.", "dim"))
+            unfired = "The daemon is not running, so the hooks were not fired; `memd start` starts it."
+            screen.say((screen.spoken(unfired), "dim"))
+        if lacks_git_hook(seen.home):
+            screen.say((screen.spoken(f"No fault: {NO_GIT_HOOK}."), "dim"))
         screen.say(("nothing is wrong", "green") if not faults else (f"{len(faults)} to mend", "bold red"))
     return wire.EXIT_REFUSED if faults else wire.EXIT_DONE
 
@@ -69,8 +72,6 @@ def _home(seen: Seen) -> Iterator[Fault]:
     status = home.stat()
     if not home.is_dir():
         yield Fault("home-not-a-folder", f"{home} is not a folder", "move it away, or set MEMD_HOME")
-    elif status.st_uid != os.geteuid():
-        yield Fault("home-not-yours", f"{home} belongs to another user", "run memd as that user, or set MEMD_HOME")
     elif not os.access(home, os.W_OK | os.X_OK):
         yield Fault("home-unwritable", f"{home} cannot be written", f"run `chmod 700 {shlex.quote(str(home))}`")
     elif status.st_mode & OTHERS:
@@ -132,7 +133,7 @@ def _daemon(seen: Seen) -> Iterator[Fault]:
 def _spool(seen: Seen) -> Iterator[Fault]:
     dropped = seen.status["spool"].get("dropped")
     if dropped:
-        what = f"{dropped} spooled calls could not be read in and were dropped"
+        what = f"{screen.count(dropped, 'spooled call')} could not be read in, so they are lost"
         yield Fault("spool-dropped", what, "check the disk; `memd verify` checks the store")
 
 

@@ -1,6 +1,6 @@
 """The daemon's life from the command line: start, stop, restart, logs, daemon.
 
-`stop` and `logs` never start one. A stop is announced to the next session, since an agent's shell can say it too; a restart is not.
+`stop` and `logs` never start one. A stop is kept to until the next session start, `memd start` or a write; a restart is no stop.
 """
 
 import os
@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import click
 import msgspec
 
-from memd_client import spawn
+from memd_client import api, spawn
 from memd_client.cli import screen
 from memd_client.cli.shape import command
 from memd_client.memd import Memd, MemdError, Unreachable
@@ -27,17 +27,19 @@ LEVEL_STYLES = {"error": "bold red", "critical": "bold red", "warning": "yellow"
 def start(as_json: bool) -> None:
     """Start the daemon, also after a deliberate stop. Nothing to do where one answers."""
     with screen.working("starting"), Memd() as memd:
-        _tell_running(memd.begin(), as_json)
+        running = memd.begin()
+    _tell_running(running, as_json)
 
 
 @command(short_help="Replace the daemon that runs.")
 def restart(as_json: bool) -> None:
     """Have the daemon finish what it has in hand, and start another: the installed version, whatever ran before."""
     with screen.working("restarting"), Memd() as memd:
-        _tell_running(memd.restart(), as_json)
+        running = memd.restart()
+    _tell_running(running, as_json)
 
 
-def _tell_running(pong: Any, as_json: bool) -> None:
+def _tell_running(pong: api.Pong, as_json: bool) -> None:
     if as_json:
         screen.emit(pong)
     else:
@@ -46,7 +48,7 @@ def _tell_running(pong: Any, as_json: bool) -> None:
 
 @command(short_help="Stop the daemon.")
 def stop(as_json: bool) -> None:
-    """Stop the daemon until the next session start, `memd start`, or a command that writes. The next session is told."""
+    """Stop the daemon until the next session start, `memd start`, or a command that writes."""
     with screen.working("stopping"), Memd(starts=False) as memd:
         pid = _stopped(memd)
     if as_json:
@@ -170,4 +172,5 @@ def _tell(line: bytes, as_json: bool) -> None:
         (f"{told.get('at', '')} ", "dim"),
         (f"{level:<7} ", LEVEL_STYLES.get(level, "")),
         f"{told.get('from', '')}: {told.get('say', '')}{trace}",
+        hang=2,
     )
