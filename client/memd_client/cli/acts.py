@@ -1,7 +1,8 @@
-"""Acts on a note that stands: promote, revoke, reinstate, supersede, confirm, done, reopen.
+"""Acts on a note that stands: promote, revoke, reinstate, supersede, unsupersede, confirm, done, reopen.
 
 On a note that a person endorsed, revoke, supersede and done need that person: at a terminal with a key the command shows what will
-be signed and asks for the passphrase; anywhere else the daemon records a proposal and says so.
+be signed and asks for the passphrase; anywhere else the daemon records a proposal and says so. `confirm` is that person's no to a
+proposal: signed where one stands, unsigned where none does, as the daemon says.
 """
 
 import click
@@ -46,10 +47,21 @@ def supersede(old: str, new: str, reason: str, as_json: bool) -> None:
     _act("supersede", old, as_json, by=new, reason=reason)
 
 
+@command(short_help="An older note holds again.")
+@click.argument("ref")
+@REASON
+def unsupersede(ref: str, reason: str, as_json: bool) -> None:
+    """The note REF holds again: the newer one did not take its place after all."""
+    _act("unsupersede", ref, as_json, reason=reason)
+
+
 @command(short_help="A note still holds.")
 @click.argument("ref")
 def confirm(ref: str, as_json: bool) -> None:
-    """The note REF was checked and holds: its date and the hashes of its files are taken anew, its class stays."""
+    """The note REF was checked and holds: its date and the hashes of its files are taken anew, its class stays.
+
+    Where an agent proposed to change a note that you endorsed, this is your no: with your passphrase the note stays as it is.
+    """
     _act("confirm", ref, as_json)
 
 
@@ -73,11 +85,12 @@ WORDS = {
     "revoke": "revoked",
     "reinstate": "reinstated",
     "supersede": "superseded",
+    "unsupersede": "holds again",
     "confirm": "confirmed",
     "done": "done",
     "reopen": "open again",
 }
-SIGNABLE = ("promote", "revoke", "supersede", "done")
+SIGNABLE = ("promote", "revoke", "supersede", "confirm", "done")
 
 
 def _act(act: str, ref: str, as_json: bool, *, to: str = "", by: str = "", reason: str = "") -> None:

@@ -36,6 +36,7 @@ COMMANDS = {
     "revoke": (f"{_CLI}.acts:revoke", "A note was wrong; it comes back struck through, with the reason."),
     "reinstate": (f"{_CLI}.acts:reinstate", "A revoked note was right after all."),
     "supersede": (f"{_CLI}.acts:supersede", "A newer note takes the place of an older one."),
+    "unsupersede": (f"{_CLI}.acts:unsupersede", "An older note holds again after all."),
     "confirm": (f"{_CLI}.acts:confirm", "A note was checked and still holds: its date and file hashes are taken anew."),
     "done": (f"{_CLI}.acts:done", "A task is done."),
     "reopen": (f"{_CLI}.acts:reopen", "It is not."),
@@ -69,7 +70,7 @@ def run(argv: Sequence[str]) -> int:
     words = list(argv)
     as_json = _wants_json(words)
     try:
-        outcome = root.main(words, prog_name="memd", standalone_mode=False)
+        outcome = root.main(words, prog_name=screen.command_words(), standalone_mode=False)
         sys.stdout.flush()
         return outcome if isinstance(outcome, int) else wire.EXIT_DONE
     except click.UsageError as wrong:

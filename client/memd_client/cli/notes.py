@@ -8,9 +8,12 @@ from memd_client import api
 from memd_client.cli import screen
 from memd_client.cli.screen import Part
 from memd_client.cli.shape import command, page
-from memd_client.memd import Memd, Refused
+from memd_client.memd import BadUsage, Memd, Refused
 
 KINDS = "directive, task, gotcha, finding, decision"
+CLASSES = "human, agent, auto"
+REDACTED = "[redacted:"  # how the daemon's marker for a secret begins
+UNENDORSED = "told as unendorsed memory until you endorse it: `memd promote {} --to human`"
 CLASS_STYLES = {"human": "green", "agent": "yellow", "auto": "dim"}
 PRIORITY_STYLES = {"high": "bold red", "low": "dim"}
 
@@ -70,13 +73,14 @@ def remember(
     """
     if sum(map(bool, (contradicts, supersedes, same_as))) > 1:
         raise click.UsageError("a note has one of --contradicts, --supersedes and --same-as")
+    content = _stdin() if text == "-" else text
     with Memd() as memd:
         if endorse:
             from memd_client.cli.sign import require_signer
 
             require_signer(memd.home)
         told = memd.remember(
-            _stdin() if text == "-" else text,
+            content,
             kind=kind,
             priority=priority,
             provenance=provenance,
@@ -108,7 +112,27 @@ def remember(
                 tombstones=told.tombstones,
                 told=[*told.told, *sealed.told],
             )
-    _tell_remembered(told, as_json)
+        if as_json:
+            _emit_remembered(told)
+            return
+        happened = _happened(memd, told, content, contradicts or supersedes)
+    if kind == "directive" and not endorse:
+        happened.append(screen.spoken(UNENDORSED.format(told.id)))
+    _tell_remembered(told, happened)
+
+
+def _happened(memd: Memd, told: api.Remembered, content: str, other: str) -> list[str]:
+    """What else the write did: to the content, and to the note that it corrects or follows. Asked of the daemon, not supposed."""
+    happened = []
+    if memd.show(told.uid).note.content.count(REDACTED) > content.count(REDACTED):
+        happened.append("a secret was taken out before it was stored: " + screen.spoken(f"`memd show {told.id}`"))
+    if other:
+        note = memd.show(other).note
+        if note.tombstone is not None:
+            happened.append(f"[{note.id}] is revoked")
+        elif note.state.currency == "superseded":
+            happened.append(f"[{note.id}] is superseded by it")
+    return happened
 
 
 def _stdin() -> str:
@@ -125,20 +149,23 @@ def _evidence(given: str) -> tuple[int, str]:
     return int(turn), excerpt.strip()
 
 
-def _tell_remembered(told: api.Remembered, as_json: bool) -> None:
-    if as_json:
-        screen.emit(
-            {
-                "id": told.id,
-                "uid": told.uid,
-                "near": told.near,
-                "conflicts": told.conflicts,
-                "tombstones": told.tombstones,
-                "told": told.told,
-            }
-        )
-        return
+def _emit_remembered(told: api.Remembered) -> None:
+    screen.emit(
+        {
+            "id": told.id,
+            "uid": told.uid,
+            "near": told.near,
+            "conflicts": told.conflicts,
+            "tombstones": told.tombstones,
+            "told": told.told,
+        }
+    )
+
+
+def _tell_remembered(told: api.Remembered, happened: list[str]) -> None:
     screen.say((f"[{told.id}]", "bold"), " recorded")
+    for line in happened:
+        screen.say("  ", line)
     if told.near:
         screen.say(("  close to ", "dim"), _ids(told.near))
     if told.conflicts:
@@ -189,7 +216,8 @@ def _lay_out(reply: api.RecallReply, explain: bool) -> None:
         if note.tombstone is not None:
             screen.say("  ", (note.tombstone, "strike dim"))
         else:
-            screen.say("  ", note.content.replace("\n", "\n  "))
+            for line in note.content.split("\n"):
+                screen.say("  ", line)
             for stale in note.stale:
                 screen.say("  ", (f"changed since: {stale.path} [{stale.signal}]: verify", "yellow"))
         if explain:
@@ -209,7 +237,19 @@ def _head(note: api.NoteOut) -> list[Part]:
         ("  " + note.frame_class, CLASS_STYLES.get(note.frame_class.partition(" ")[0], "")),
         ("  stale", "yellow") if note.stale and note.tombstone is None else "",
         ("  revoked", "red") if note.tombstone is not None else "",
+        (f"  {_mark(note)}", "dim") if _mark(note) else "",
     ]
+
+
+def _mark(note: api.NoteOut) -> str:
+    """A word for a note whose content no longer asks for anything; "" for one that does, and for a tombstone."""
+    if note.tombstone is not None:
+        return ""
+    if note.state.currency != "current":
+        return f"[{note.state.currency}]"
+    if note.state.shelf == "archived":
+        return "[archived]"
+    return "[closed]" if note.state.task == "closed" else ""
 
 
 def _explained(found: api.Found) -> str:
@@ -235,6 +275,8 @@ def list_(
     as_json: bool,
 ) -> None:
     """The notes that hold here, newest first."""
+    _known("kind", kind, KINDS)
+    _known("class", provenance, CLASSES)
     with Memd() as memd:
         reply = memd.notes(
             kind=kind,
@@ -248,21 +290,45 @@ def list_(
         screen.emit(reply.notes)
         return
     screen.table(("id", "kind", "priority", "class", "since", "summary"), [_row(note) for note in reply.notes])
-    tell_rest(reply.more, none="no notes here yet: `memd remember TEXT`" if not reply.notes else "")
+    if not reply.notes:
+        screen.warn(_none(kind, provenance, all_scopes=all_scopes, revoked=revoked))
+    tell_rest(reply.more)
+
+
+def _known(what: str, word: str, known: str) -> None:
+    if word and word not in known.split(", "):
+        raise BadUsage(f"unknown-{what}", f"There is no {what} `{screen.safe_line(word)}`: {known}.")
+
+
+def _none(kind: str, provenance: str, *, all_scopes: bool, revoked: bool) -> str:
+    """That there is no such note, with the filters that may be why."""
+    filters = [f"of kind {kind}"] * bool(kind) + [f"of class {provenance}"] * bool(provenance)
+    which = " ".join(["no revoked notes" if revoked else "no notes", *filters])
+    if all_scopes:
+        return f"{which}: `memd remember TEXT` records one" if not (filters or revoked) else which
+    return f"{which} hold here: `memd list --all-scopes` looks everywhere, `memd remember TEXT` records one"
 
 
 def _row(note: api.NoteOut) -> list[Part]:
-    summary: Part = (note.summary, "strike dim") if note.tombstone is not None else note.summary
-    if note.stale and note.tombstone is None:
-        summary = (f"{note.summary} (changed since: verify)", "yellow")
     return [
         (f"[{note.id}]", "bold"),
         note.kind,
         (note.priority, PRIORITY_STYLES.get(note.priority, "")),
         (note.provenance, CLASS_STYLES.get(note.provenance, "")),
         (note.created_at[:10], "dim"),
-        summary,
+        _summary(note),
     ]
+
+
+def _summary(note: api.NoteOut) -> Part:
+    """What stands in a list: the tombstone of a revoked note, never its content; what else befell it in words."""
+    if note.tombstone is not None:
+        return note.tombstone, "strike dim"
+    if mark := _mark(note):
+        return f"{mark} {note.summary}", "dim"
+    if note.stale:
+        return f"{note.summary} (changed since: verify)", "yellow"
+    return note.summary
 
 
 def tell_rest(more: int, none: str = "") -> None:
@@ -282,7 +348,8 @@ def show(ref: str, as_json: bool) -> None:
     if as_json:
         screen.emit(reply.note)
     else:
-        screen.say(reply.text.rstrip("\n"))
+        for line in reply.text.rstrip().split("\n"):
+            screen.say(line)
 
 
 @command(short_help="The events of a note.")

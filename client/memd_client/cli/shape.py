@@ -1,5 +1,6 @@
 """What every command has in common: `--json`, `-h`, and being imported only when it is called."""
 
+import difflib
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
@@ -21,6 +22,24 @@ class LazyGroup(click.Group):
     def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **attrs: Any) -> None:
         super().__init__(*args, context_settings=HELP, **attrs)
         self._lazy = lazy
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Alone, the group's name asks for its help; that is no mistake."""
+        if not args:
+            click.echo(self.get_help(ctx))
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command, or a usage error that names the one that was probably meant."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            near = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
+            meant = f" Did you mean `{near[0]}`?" if near else ""
+            ctx.fail(f"No such command '{name}'.{meant}")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of the table, which is that of a person's first hour."""

@@ -26,6 +26,7 @@ TYPES = {
     "record and endorse": "promoted",
     "revoke": "revoked",
     "supersede": "superseded",
+    "confirm": "confirmed",
     "done": "closed",
 }
 """act -> the type of the one event that is signed for it."""

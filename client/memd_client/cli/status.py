@@ -23,6 +23,8 @@ from memd_client.reach import is_stopped
 LABEL_COLUMNS = 10
 SHOWN_SESSION_CHARS = 8
 STARTS = "the next session start or `memd start` starts it"
+NO_GIT_HOOK = "this repository has no git hook of memd, so its commits go unrecorded: `memd install --harness git`"
+SETTLE = "`memd show {ref}`, then sign the act, or `memd confirm {ref}` keeps it as it is"
 
 
 @command(short_help="How everything is.")
@@ -33,9 +35,10 @@ def status(as_json: bool) -> None:
         screen.emit(told)
         return
     for label, parts in _lines(told):
-        screen.say((f"{label:<{LABEL_COLUMNS}}", "dim"), *parts)
+        screen.say((f"{label:<{LABEL_COLUMNS}}", "dim"), *parts, hang=LABEL_COLUMNS)
     for problem in told["problems"]:
-        screen.say((f"{'problem':<{LABEL_COLUMNS}}", "bold red"), problem["what"], (f"  fix: {problem['fix']}", "dim"))
+        what, fix = screen.spoken(problem["what"]), screen.spoken(problem["fix"])
+        screen.say((f"{'problem':<{LABEL_COLUMNS}}", "bold red"), what, (f"  fix: {fix}", "dim"), hang=LABEL_COLUMNS)
 
 
 def gathered() -> dict[str, Any]:
@@ -111,6 +114,18 @@ def hook_faults(home: Path) -> list[Any]:
         return [faults.Fault("hooks-unknown", str(error), "run `memd install` again")]
 
 
+def lacks_git_hook(home: Path) -> bool:
+    """Whether a client has memd's hooks and the repository that one stands in has not: commits are noted per repository."""
+    from memd_hooks import faults
+
+    if not any(place["harness"] != "git" for place in installed(home)):
+        return False
+    try:
+        return faults.lacks_git_hook(home, Path.cwd(), os.environ)
+    except OSError:  # the directory is gone
+        return False
+
+
 # --- for a person
 
 
@@ -119,12 +134,12 @@ def _lines(told: dict[str, Any]) -> list[tuple[str, list[Part]]]:
     if told["store"]:
         lines += [("store", _store(told["store"])), ("index", _index(told["index"]))]
     lines += [("hooks", line) for line in _hooks(told)]
+    if lacks_git_hook(Path(told["daemon"]["home"])):
+        lines.append(("", [(screen.spoken(NO_GIT_HOOK), "yellow")]))
     if told["last_delivery"]:
         lines.append(("told last", _last(told["last_delivery"])))
     lines.append(("spool", [_spooled(told["spool"])]))
-    queue = ", ".join(f"{count} {name}" for name, count in told["queue"].items() if count)
-    if queue:
-        lines.append(("queue", [(queue, "yellow")]))
+    lines += [("queue", [(line, "yellow")]) for line in _queue(told["queue"])]
     lines += [("session", _session(session)) for session in told["sessions"]]
     lines += [("key", _person(person)) for person in told["people"]]
     return lines
@@ -136,26 +151,42 @@ def _daemon(daemon: dict[str, Any]) -> list[Part]:
         told = f": pid {daemon['pid']}, version {daemon['version']}, {_bytes(daemon.get('memory_bytes', 0))}, started {since}"
         return [("running", "green"), told]
     if daemon["state"] == "stopped":
-        return [("stopped on purpose", "yellow"), f": {STARTS}"]
+        return [("stopped on purpose", "yellow"), f": {screen.spoken(STARTS)}"]
     if daemon["state"] == "not running":
-        return [("not running", "yellow"), f": {STARTS}"]
-    return [("not answering", "bold red"), ": `memd restart` replaces it"]
+        return [("not running", "yellow"), f": {screen.spoken(STARTS)}"]
+    return [("not answering", "bold red"), screen.spoken(": `memd restart` replaces it")]
 
 
 def _store(store: dict[str, Any]) -> list[Part]:
     kinds = ", ".join(f"{count} {kind}" for kind, count in store.get("by_kind", {}).items())
     classes = ", ".join(f"{count} {name}" for name, count in store.get("by_provenance", {}).items())
-    told = f"{store.get('notes', 0)} notes" + (f" ({kinds}; {classes})" if kinds else "")
+    told = screen.count(store.get("notes", 0), "note") + (f" ({kinds}; {classes})" if kinds else "")
     fallen = [f"{store[name]} {name}" for name in ("revoked", "superseded", "stale") if store.get(name)]
-    counts = f"{store.get('events', 0)} events, {store.get('turns', 0)} turns, {_bytes(store.get('bytes_on_disk', 0))}"
-    return [", ".join([told, *fallen, counts])]
+    counts = [screen.count(store.get("events", 0), "event"), screen.count(store.get("turns", 0), "turn")]
+    return [", ".join([told, *fallen, *counts, _bytes(store.get("bytes_on_disk", 0))])]
 
 
 def _index(index: dict[str, Any]) -> list[Part]:
     if not index.get("ready"):
         return [("the model is loading; words alone answer until it is in", "yellow")]
     waiting = f", {index['waiting']} waiting" if index.get("waiting") else ""
-    return [f"{index.get('model') or 'the model is in'}, {index.get('vectors', 0)} vectors{waiting}"]
+    return [f"{index.get('model') or 'the model is in'}, {screen.count(index.get('vectors', 0), 'vector')}{waiting}"]
+
+
+def _queue(queue: dict[str, Any]) -> list[str]:
+    """What waits for a person, each with the words that settle it. ``proposed`` are the notes, where the daemon names them."""
+    lines = []
+    if proposals := queue.get("proposals"):
+        ids = queue.get("proposed") or []
+        what = f"{screen.count(proposals, 'proposal')} to change what you endorsed"
+        about = ": " + " ".join(f"[{id_}]" for id_ in ids) if ids else ""
+        lines.append(f"{what}{about}: {screen.spoken(SETTLE.format(ref=ids[0] if len(ids) == 1 else 'REF'))}")
+    if conflicts := queue.get("conflicts"):
+        lines.append(f"{screen.count(conflicts, 'note')} in an open conflict: weigh them, and revoke or supersede one")
+    if review := queue.get("review"):
+        what = f"{screen.count(review, 'note')} built on what was found wrong or replaced"
+        lines.append(f"{what}: look again, and revoke what no longer holds")
+    return lines
 
 
 def _hooks(told: dict[str, Any]) -> list[list[Part]]:
@@ -165,7 +196,7 @@ def _hooks(told: dict[str, Any]) -> list[list[Part]]:
         failures = seen.get("failures", 0)
         lines.append(
             [
-                f"{name}: last {_age(seen.get('last', ''))}, p50 {_ms(seen, 'p50_us')}, p99 {_ms(seen, 'p99_us')}",
+                f"{name}: used or tested {_age(seen.get('last', ''))}, p50 {_ms(seen, 'p50_us')}, p99 {_ms(seen, 'p99_us')}",
                 (f", {failures} failed", "bold red") if failures else "",
             ]
         )
@@ -179,9 +210,8 @@ def _ms(seen: dict[str, Any], name: str) -> str:
 def _last(last: dict[str, Any]) -> list[Part]:
     notes = " ".join(f"[{note['id']}]" for note in last["notes"]) or "nothing"
     session = last["session"][:SHOWN_SESSION_CHARS]
-    return [
-        f"{_age(last['at'])} at {last['trigger']}, session {session}: {notes} ({last['tokens']} tokens, {last['state']})"
-    ]
+    tokens = screen.count(last["tokens"], "token")
+    return [f"{_age(last['at'])} at {last['trigger']}, session {session}: {notes} ({tokens}, {last['state']})"]
 
 
 def _spooled(spool: dict[str, Any]) -> Part:
@@ -193,7 +223,7 @@ def _spooled(spool: dict[str, Any]) -> Part:
 def _session(session: dict[str, Any]) -> list[Part]:
     agent = f"/{session['agent'][:SHOWN_SESSION_CHARS]}" if session.get("agent") else ""
     name = f"{session.get('harness', '')} {str(session['session'])[:SHOWN_SESSION_CHARS]}{agent}"
-    return [f"{name}: {session.get('turns', 0)} turns, last {_age(session.get('last', ''))}"]
+    return [f"{name}: {screen.count(session.get('turns', 0), 'turn')}, last {_age(session.get('last', ''))}"]
 
 
 def _person(person: dict[str, Any]) -> list[Part]:

@@ -25,8 +25,13 @@ def turns(session: str, limit: int, all_: bool, as_json: bool) -> None:
     if as_json:
         screen.emit(reply.turns)
         return
-    screen.table(("turn", "at", "session", "attested", "text"), [_turn(turn) for turn in reply.turns])
-    tell_rest(reply.more, none="" if reply.turns else "no turns yet: they come with the hooks (`memd install`)")
+    screen.table(
+        ("turn", "at", "session", "attested", "text"),
+        [_turn(turn) for turn in reply.turns],
+        spare=("attested", "session", "at"),
+    )
+    of = f" of session {session}" if session else ""
+    tell_rest(reply.more, none="" if reply.turns else f"no turns{of} yet: they come with the hooks (`memd install`)")
 
 
 def _turn(turn: api.TurnOut) -> list[Part]:
@@ -51,8 +56,11 @@ def deliveries(session: str, limit: int, all_: bool, as_json: bool) -> None:
         screen.emit(reply.deliveries)
         return
     columns = ("at", "trigger", "session", "state", "tokens", "notes")
-    screen.table(columns, [_delivery(delivery) for delivery in reply.deliveries])
-    tell_rest(reply.more, none="" if reply.deliveries else "nothing was told to anybody yet")
+    screen.table(
+        columns, [_delivery(delivery) for delivery in reply.deliveries], spare=("tokens", "session", "state", "at")
+    )
+    whom = f"session {session}" if session else "anybody"
+    tell_rest(reply.more, none="" if reply.deliveries else f"nothing was told to {whom} yet")
 
 
 def _delivery(delivery: api.DeliveryOut) -> list[Part]:

@@ -20,9 +20,10 @@ def verify(as_json: bool) -> int:
         screen.emit(reply)
     else:
         for fault in reply.faults:
-            screen.say((fault.where, "bold"), f": {fault.what}. ", (fault.remedy, "dim"))
-        verdict = (f"{len(reply.faults)} faults", "bold red") if reply.faults else ("sound", "green")
-        screen.say(verdict, f": {reply.events} events in {reply.commits} commits, {reply.seconds:.1f} s")
+            screen.say((fault.where, "bold"), f": {fault.what}. ", (screen.spoken(fault.remedy), "dim"))
+        verdict = (screen.count(len(reply.faults), "fault"), "bold red") if reply.faults else ("sound", "green")
+        read = f"{screen.count(reply.events, 'event')} in {screen.count(reply.commits, 'commit')}"
+        screen.say(verdict, f": {read}, {reply.seconds:.1f} s")
     return EXIT_REFUSED if reply.faults else EXIT_DONE
 
 
@@ -35,4 +36,5 @@ def reindex(embed: bool, as_json: bool) -> None:
     if as_json:
         screen.emit(reply)
     else:
-        screen.say(f"{reply.notes} notes, {reply.vectors} vectors made anew in {reply.seconds:.1f} s")
+        made = f"{screen.count(reply.notes, 'note')}, {screen.count(reply.vectors, 'vector')}"
+        screen.say(f"{made} made anew in {reply.seconds:.1f} s")

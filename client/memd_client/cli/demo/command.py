@@ -1,11 +1,9 @@
 """`memd demo`: the first command of the README."""
 
 import time
-from pathlib import Path
 
 import click
 
-import memd_client
 from memd_client.cli import screen
 from memd_client.cli.demo.play import SCENES, play
 from memd_client.cli.demo.scratch import Scratch
@@ -37,10 +35,4 @@ def demo(keep: bool, as_json: bool) -> None:
     screen.say()
     left = f"it is kept in {scratch.folder}" if keep else "nothing of it is left"
     screen.say(("All of it was real", "green"), f": {len(SCENES)} scenes in {seconds:.0f} s, and {left}.")
-    screen.say(f"`{_install_words()}` puts it into your own client.")
-
-
-def _install_words() -> str:
-    """How this memd is called: by the checkout's script, or by its name."""
-    script = Path(memd_client.__file__).resolve().parents[2] / "scripts" / "memd"
-    return "scripts/memd install" if script.is_file() else "memd install"
+    screen.say(f"`{screen.command_words()} install` puts it into your own client.")
