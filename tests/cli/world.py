@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from memd_client import Memd
-from memd_client.memd import MemdError
+from memd_client.reach import Reach
 
 WAIT_S = 60.0  # only ever waited out by a test that fails
 PROGRAM = "from memd_client.cli import main; main()"
@@ -69,9 +70,9 @@ class World:
         subprocess.run(["git", "init", "-q", "-b", "main"], cwd=self.repository, check=True)
 
     def close(self) -> None:
-        """Stops the daemon and removes everything."""
-        with contextlib.suppress(MemdError), Memd(self.home, starts=False) as memd:
-            memd.stop()
+        """Ends every daemon of this home and removes everything."""
+        Reach(self.home, starts=False).end()
+        end_daemons_of(self.home)
         shutil.rmtree(self.folder)
 
     def client(self, *, starts: bool = True) -> Memd:
@@ -117,6 +118,19 @@ class World:
             os.write(person, b"\n")  # the process that waited with the terminal open may end
             process.wait(WAIT_S)
             os.close(person)
+
+
+def end_daemons_of(home: Path) -> None:
+    """Ends, by their pids, the daemons that were started for ``home`` and have announced nothing (yet): a command on a busy machine
+    may give up waiting for one. A home under /tmp is a test's own."""
+    named = b"MEMD_HOME=" + os.fsencode(home)
+    for process in Path("/proc").iterdir():
+        if not process.name.isdecimal():
+            continue
+        with contextlib.suppress(OSError):  # gone meanwhile, or another user's
+            is_daemon = b"memd_daemon" in (process / "cmdline").read_bytes()
+            if is_daemon and named in (process / "environ").read_bytes().split(b"\0"):
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def _converse(person: int, answers: list[tuple[str, str]]) -> tuple[int, str]:
