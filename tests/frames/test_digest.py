@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from memd_daemon.frames.digest import rendering_digest, same_rendering
+from memd_daemon.frames.digest import rendering_digest, same_rendering, text_digest
 from memd_daemon.model.view import GroundStatus, NoteView, ProposalView
 from tests.frames.make import DAY_MS, MARCH_4, TAGS, make_view
 
@@ -57,3 +58,12 @@ def test_the_digest_is_bounded() -> None:
     """16 bytes, the last of which is the status."""
     assert len(digest(STANDS)) == 16
     assert digest(STANDS)[:-1] == digest(CHANGED)[:-1]
+
+
+def test_a_view_that_keeps_its_text_digest_has_the_digest_of_one_that_does_not() -> None:
+    """What is kept is taken without the ground, so that it holds for every ground the view is given later."""
+    for anchor in ("changed", "stands"):
+        view = make_view(**{"kind": "gotcha", anchor: "a.py"})
+        bare = msgspec.structs.replace(view, ground=())
+        kept = msgspec.structs.replace(view, text_digest=text_digest(bare, TAGS))
+        assert digest(kept) == digest(view)

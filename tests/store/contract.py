@@ -86,6 +86,25 @@ class StoreContract:
             assert [note.uid for _, note in snapshot.notes(newest_first=False)] == uids
             assert list(snapshot.notes_of_kind(HERE, "finding")) == [5, 4, 3, 2, 1]
 
+    def test_notes_of_a_kind_are_found_by_priority(self, pen: Pen) -> None:
+        """Without looking at the others, and by the priority that holds now."""
+        high, low = pen.record(priority="high"), pen.record(priority="low")
+        pen.act(low, "amended", ev.Amended(priority="high"))
+        pen.act(high, "amended", ev.Amended(priority="medium"))
+        with pen.store.read() as snapshot:
+            assert list(snapshot.notes_of_kind(HERE, "finding", "high")) == [2]
+            assert list(snapshot.notes_of_kind(HERE, "finding", "low")) == []
+            assert list(snapshot.notes_of_kind(HERE, "finding")) == [2, 1]
+
+    def test_a_version_stands_while_nothing_is_added_to_the_log(self, pen: Pen) -> None:
+        """A local fact leaves it as it is, a note does not."""
+        versions = []
+        for change in (lambda: None, lambda: pen.store.write(lambda t: t.put_setting("x", b"y")), pen.record):
+            change()
+            with pen.store.read() as snapshot:
+                versions.append(snapshot.version())
+        assert versions[0] == versions[1] != versions[2]
+
     def test_indexes_hold_live_notes_of_their_exact_scope(self, pen: Pen) -> None:
         """An archived or superseded note leaves kind and path; a revoked one stays as a tombstone; scopes do not mix."""
         gotcha = {"kind": "gotcha", "anchors": (Anchor(path="x"),)}

@@ -120,3 +120,22 @@ class LedgerContract:
         )
         ledger.offer(made, b"")
         assert list(ledger.deliveries()) == [made]
+
+    def test_one_read_answers_every_question_of_one_moment(self, ledger: Ledger) -> None:
+        """What is written while it is open is not in it, and each answer is the ledger's own."""
+        ledger.offer(delivery(b"1", (A, OLD), held=True), b"first", Context(session="s", turns=1))
+        with ledger.read() as before:
+            ledger.offer(delivery(b"2", (B, NEW)), b"second", Context(session="s", turns=2))
+            assert before.context("s", "") == Context(session="s", turns=1)
+            assert (before.replied(b"1"), before.replied(b"2")) == (b"first", None)
+            assert before.standing("s", "", 0) == {A: OLD}
+            assert before.turn_notes("s", "", "1") == {A}
+            assert (before.turn_tokens("s", "1", "edit"), before.held_in_turn("s", "", "1")) == (7, True)
+        assert ledger.standing("s", "", 0) == {A: OLD, B: NEW}
+
+    def test_an_offer_takes_its_context_along(self, ledger: Ledger) -> None:
+        """One write for both; also for a request that was answered before, whose first answer stays."""
+        for turns, reply in ((1, b"first"), (2, b"again")):
+            ledger.offer(delivery(b"r", (A, OLD)), reply, Context(session="s", turns=turns))
+            assert ledger.context("s", "") == Context(session="s", turns=turns)
+        assert ledger.replied(b"r") == b"first"

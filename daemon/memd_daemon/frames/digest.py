@@ -17,8 +17,13 @@ from memd_daemon.model.view import NoteView, Status
 
 def rendering_digest(view: NoteView, tags: Sequence[str], edited_here: Collection[str] = ()) -> bytes:
     """The digest of the note as this context would get it now; ``edited_here``: repository paths the context edited."""
+    return (view.text_digest or text_digest(view, tags)) + bytes([view.status(edited_here)])
+
+
+def text_digest(view: NoteView, tags: Sequence[str]) -> bytes:
+    """All of the digest but the status: the same for every ground, so that a view that is kept may keep it (``text_digest``)."""
     text = hashlib.sha256(statusless(view, tags).encode("utf-8", "surrogatepass")).digest()
-    return text[: RENDERING_DIGEST_BYTES - 1] + bytes([view.status(edited_here)])
+    return text[: RENDERING_DIGEST_BYTES - 1]
 
 
 def same_rendering(one: bytes, other: bytes) -> bool:

@@ -101,6 +101,7 @@ class NoteView(msgspec.Struct, frozen=True, kw_only=True):
     matched_path: str = ""  # the anchor that brought a gotcha here
     absorbed_by: int = 0
     quarantined: bool = False  # one of a burst that nobody looked at yet: held from push (evidence.md)
+    text_digest: bytes = b""  # frames/digest.py's, where somebody took it of this very view; its ground does not count
 
     @property
     def revoked(self) -> bool:

@@ -68,6 +68,8 @@ def _left_out(one: Candidate, rule: str) -> LeftOut:
 
 
 def _packed(now: Situation, pool: Sequence[Candidate], left: Sequence[LeftOut], suffix: str = "") -> Decision:
+    if not pool:
+        return Decision(left_out=tuple(left))
     text, tokens, packed = pack(now, pool, suffix)
     fell = [_left_out(one, packed.left[one.view.id]) for one in pool if one.view.id in packed.left]
     return Decision(text=text, tokens=tokens, chosen=packed.chosen(), left_out=(*left, *fell))

@@ -12,6 +12,7 @@ tokens are the sum of its parts' and a part's bytes are rounded up. The finished
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Final
 
 from memd_daemon.frames import envelope
@@ -60,25 +61,27 @@ class Packed:
             self.left[note.view.id] = rule
             return
         self._taken[note.view.id] = note
-        self._weight = min(self._weight, note.view.weight)
-        self._tokens += note.tokens(-1) + 1
-        self._units += note.units(-1)
-        if is_revoked_directive(note.candidate):
-            self._tombstone_tokens += note.tokens(-1) + 1
+        self._weight = min(self._weight, note.weight)
+        tokens, units = note.barest
+        self._tokens += tokens + 1
+        self._units += units
+        if note.is_tombstone:
+            self._tombstone_tokens += tokens + 1
 
     def _refusal(self, note: "_Note", corrections: Iterable["_Note"]) -> str:
         if any(correction.view.id not in self._taken for correction in corrections):
             return CORRECTION_FIRST
-        weight, count = min(self._weight, note.view.weight), len(self._taken) + 1
+        weight, count = min(self._weight, note.weight), len(self._taken) + 1
         opening_tokens, opening_units = self._opening(weight, count)
         room = self._now.budget_tokens - self._tokens - opening_tokens - 1
-        if note.least_tokens > room or note.tokens(-1) > room:
+        if note.least_tokens > room:
             return BUDGET
-        if is_revoked_directive(note.candidate):
-            share = self._tombstone_tokens + note.tokens(-1) + 1
-            if share > REVOKED_DIRECTIVES_MAX_TOKENS:
-                return TOMBSTONE_SHARE
-        fits_cap = self._units + note.units(-1) + opening_units <= self._now.cap_units
+        tokens, units = note.barest
+        if tokens > room:
+            return BUDGET
+        if note.is_tombstone and self._tombstone_tokens + tokens + 1 > REVOKED_DIRECTIVES_MAX_TOKENS:
+            return TOMBSTONE_SHARE
+        fits_cap = self._units + units + opening_units <= self._now.cap_units
         return "" if fits_cap else HARNESS_CAP
 
     def _opening(self, weight: Weight, count: int) -> tuple[int, int]:
@@ -93,8 +96,8 @@ class Packed:
         opening_tokens, opening_units = self._opening(self._weight, len(self._taken))
         for note in self.in_order():
             for level in range(len(note.texts) - 1):
-                tokens = self._tokens + note.tokens(level) - note.tokens(-1)
-                units = self._units + note.units(level) - note.units(-1)
+                tokens = self._tokens + note.tokens(level) - note.barest[0]
+                units = self._units + note.units(level) - note.barest[1]
                 within = tokens + opening_tokens <= self._now.budget_tokens
                 if within and units + opening_units <= self._now.cap_units:
                     note.level, self._tokens, self._units = level, tokens, units
@@ -130,16 +133,23 @@ class _Note:
     def __init__(self, now: Situation, candidate: Candidate) -> None:
         self._now = now
         self._sizes: dict[int, tuple[int, int]] = {}
-        self._texts: tuple[str, ...] = ()
         self._level = -1
         self.candidate = candidate
         self.view = candidate.view
         self.place = place(candidate)
+        self.weight = candidate.view.weight
+        self.is_tombstone = is_revoked_directive(candidate)
+        self.least_tokens = 0 if self.view.revoked else len(self.view.content) // BYTES_PER_TOKEN
+        """What the note costs at least, known without a rendering: most of a large store does not fit."""
 
-    @property
+    @cached_property
+    def barest(self) -> tuple[int, int]:
+        """(tokens, units) of the note without its lines."""
+        return self._size(len(self.texts) - 1)
+
+    @cached_property
     def texts(self) -> tuple[str, ...]:
-        self._texts = self._texts or renderings(self.view, self._now.tags)
-        return self._texts
+        return renderings(self.view, self._now.tags)
 
     @property
     def level(self) -> int:
@@ -150,11 +160,6 @@ class _Note:
     def level(self, level: int) -> None:
         self._level = level
 
-    @property
-    def least_tokens(self) -> int:
-        """What the note costs at least, known without a rendering: most of a large store does not fit."""
-        return 0 if self.view.revoked else len(self.view.content) // BYTES_PER_TOKEN
-
     def tokens(self, level: int) -> int:
         return self._size(level)[0]
 
@@ -163,7 +168,6 @@ class _Note:
         return self._size(level)[1]
 
     def _size(self, level: int) -> tuple[int, int]:
-        level %= len(self.texts)
         if level not in self._sizes:
             text = self.texts[level]
             self._sizes[level] = self._now.cost(text), self._now.units(_LINE_END + text)

@@ -24,6 +24,18 @@ ARRIVES: Final[dict[Moment, frozenset[Kind]]] = {
 
 _FILE_MOMENTS: Final = frozenset({Moment.READ, Moment.PRE_EDIT})
 
+# An enum looks its members up at each use; these rules run for every candidate of every edit.
+_CURRENT: Final = Currency.CURRENT
+_DIRECTIVE: Final = Kind.DIRECTIVE
+_GOTCHA: Final = Kind.GOTCHA
+_TASK: Final = Kind.TASK
+_PROMPT_SUBMIT: Final = Moment.PROMPT_SUBMIT
+_SUBAGENT_START: Final = Moment.SUBAGENT_START
+_HIGH: Final = Priority.HIGH
+_AUTO: Final = Provenance.AUTO
+_ARCHIVED: Final = Shelf.ARCHIVED
+_CLOSED: Final = TaskState.CLOSED
+
 
 class Rule(NamedTuple):
     """``leaves_out`` says whether the note stays out; ``says`` is the sentence behind ``name``."""
@@ -56,11 +68,11 @@ def _inside(path: str, folder: str) -> bool:
 
 
 def _not_current(now: Situation, one: Candidate) -> bool:
-    return not one.view.revoked and one.view.note.currency != Currency.CURRENT
+    return not one.view.revoked and one.view.note.currency != _CURRENT
 
 
 def _archived(now: Situation, one: Candidate) -> bool:
-    return not one.view.revoked and one.view.note.shelf == Shelf.ARCHIVED
+    return not one.view.revoked and one.view.note.shelf == _ARCHIVED
 
 
 def _other_moment(now: Situation, one: Candidate) -> bool:
@@ -68,16 +80,16 @@ def _other_moment(now: Situation, one: Candidate) -> bool:
 
 
 def _task_can_wait(now: Situation, one: Candidate) -> bool:
-    return one.view.note.kind == Kind.TASK and one.view.note.priority != Priority.HIGH
+    return one.view.note.kind == _TASK and one.view.note.priority != _HIGH
 
 
 def _other_file(now: Situation, one: Candidate) -> bool:
-    return one.view.note.kind == Kind.GOTCHA and not one.view.matched_path
+    return one.view.note.kind == _GOTCHA and not one.view.matched_path
 
 
 def _gotcha_can_wait(now: Situation, one: Candidate) -> bool:
     note = one.view.note
-    return now.trigger == Moment.SUBAGENT_START and note.kind == Kind.GOTCHA and note.priority != Priority.HIGH
+    return now.trigger == _SUBAGENT_START and note.kind == _GOTCHA and note.priority != _HIGH
 
 
 def _absent(now: Situation, one: Candidate) -> bool:
@@ -103,7 +115,7 @@ def passes_gate(one: Candidate) -> bool:
 
 
 def _below_gate(now: Situation, one: Candidate) -> bool:
-    return now.trigger == Moment.PROMPT_SUBMIT and not passes_gate(one)
+    return now.trigger == _PROMPT_SUBMIT and not passes_gate(one)
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -111,15 +123,13 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("out-of-scope", "it holds in another repository, path or session", _out_of_scope),
     Rule("not-current", "another note took its place", _not_current),
     Rule("archived", "it is archived", _archived),
-    Rule("closed-task", "the task is done", lambda now, one: one.view.note.task == TaskState.CLOSED),
-    Rule(
-        "auto", "a note of class auto is never told unasked", lambda now, one: one.view.frame_class == Provenance.AUTO
-    ),
+    Rule("closed-task", "the task is done", lambda now, one: one.view.note.task == _CLOSED),
+    Rule("auto", "a note of class auto is never told unasked", lambda now, one: one.view.frame_class == _AUTO),
     Rule("quarantined", "it came in a burst that nobody has looked at yet", lambda now, one: one.view.quarantined),
     Rule(
         "no-person",
         "a session without a person gets directives only",
-        lambda now, one: not now.with_person and one.view.note.kind != Kind.DIRECTIVE,
+        lambda now, one: not now.with_person and one.view.note.kind != _DIRECTIVE,
     ),
     Rule("other-moment", "its kind does not arrive at this moment", _other_moment),
     Rule("task-not-high", "only tasks of high priority arrive unasked", _task_can_wait),
@@ -133,7 +143,13 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("below-gate", "the prompt gives too little reason for it", _below_gate),
 )
 
+_IN_ORDER: Final = tuple((rule.name, rule.leaves_out) for rule in RULES)
+"""Unpacked ahead: an edit of a file with fifty gotchas asks every rule of each."""
+
 
 def sift(now: Situation, one: Candidate) -> str:
     """The name of the first rule that leaves the candidate out, "" where none does."""
-    return next((rule.name for rule in RULES if rule.leaves_out(now, one)), "")
+    for name, leaves_out in _IN_ORDER:
+        if leaves_out(now, one):
+            return name
+    return ""

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from memd_daemon import limits
+from memd_daemon.frames.digest import text_digest
 from memd_daemon.model.delivery import Context
 from memd_daemon.model.note import Note
 from memd_daemon.model.view import NoteView
@@ -17,32 +18,42 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.recall import weighed
 from memd_daemon.service.repos import Place, scopes_at
 from memd_daemon.service.views import Looked, grounded, view_from_log
-from memd_daemon.store.port import Snapshot
+from memd_daemon.store.port import LedgerSnapshot, Snapshot
 from memd_hooks.events import Moment
 
 
-def at_start(parts: Parts, snapshot: Snapshot, place: Place, context: Context) -> list[Candidate]:
+def at_start(
+    parts: Parts, snapshot: Snapshot, ledger: LedgerSnapshot, place: Place, context: Context
+) -> list[Candidate]:
     """Standing rules and, for a main agent, open tasks; for a subagent, `high` gotchas on files the session touched."""
     known = parts.views.at(snapshot)
     kinds = (Kind.DIRECTIVE,) if context.agent else (Kind.DIRECTIVE, Kind.TASK)
     scopes = scopes_at(place, context.session)
-    found = [view for scope in scopes for kind in kinds for view in _of_kind(known, snapshot, place, scope, kind)]
+    found = [
+        view for scope in scopes for kind in kinds for view in _of_kind(parts, known, snapshot, place, scope, kind)
+    ]
     candidates = _candidates(parts, place, found)
     if context.agent:
-        parent = parts.ledger.context(context.session, "")
+        parent = ledger.context(context.session, "")
         touched = (*parent.read, *parent.edited) if parent else ()
         candidates += on_paths(parts, snapshot, place, context.session, touched, only_high=True)
     return candidates
 
 
-def _of_kind(known: Known, snapshot: Snapshot, place: Place, scope: str, kind: Kind) -> Views:
+def _of_kind(parts: Parts, known: Known, snapshot: Snapshot, place: Place, scope: str, kind: Kind) -> Views:
     """The views of one kind in one scope, of those that could arrive at all; their ground is not looked at."""
 
     def made() -> Views:
-        notes = _notes(snapshot, snapshot.notes_of_kind(scope, kind))
-        return tuple(view_from_log(snapshot, note, place) for note in notes if _worth(note))
+        ids = snapshot.notes_of_kind(scope, kind, Priority.HIGH if kind == Kind.TASK else "")
+        views = (view_from_log(snapshot, note, place) for note in _notes(snapshot, ids) if _worth(note))
+        return tuple(_with_digest(parts, view) for view in views)
 
     return known((kind, place.scope, scope), made)
+
+
+def _with_digest(parts: Parts, view: NoteView) -> NoteView:
+    """A view that is asked for again and again keeps what does not change of its rendering digest."""
+    return msgspec.structs.replace(view, text_digest=text_digest(view, parts.tags))
 
 
 def _worth(note: Note) -> bool:
@@ -78,18 +89,19 @@ def on_paths(
     found: dict[bytes, NoteView] = {}
     for path in paths:
         for scope in scopes_at(place, session):
-            for view in _on_path(known, snapshot, place, scope, path):
+            for view in _on_path(parts, known, snapshot, place, scope, path):
                 if not only_high or view.note.priority == Priority.HIGH:
                     found.setdefault(view.note.uid, view)
     return _candidates(parts, place, found.values())
 
 
-def _on_path(known: Known, snapshot: Snapshot, place: Place, scope: str, path: str) -> Views:
+def _on_path(parts: Parts, known: Known, snapshot: Snapshot, place: Place, scope: str, path: str) -> Views:
     """The views of a file's gotchas in one scope; their ground is not looked at."""
 
     def made() -> Views:
         notes = _notes(snapshot, snapshot.notes_on_path(scope, path))
-        return tuple(msgspec.structs.replace(view_from_log(snapshot, n, place), matched_path=path) for n in notes)
+        views = (msgspec.structs.replace(view_from_log(snapshot, n, place), matched_path=path) for n in notes)
+        return tuple(_with_digest(parts, view) for view in views)
 
     return known(("path", place.scope, scope, path), made)
 

@@ -1,7 +1,6 @@
 """Which client a hook belongs to, and whether a person can be there (trust-boundary.md, "Who is asking"; Linux's /proc)."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -33,7 +32,8 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
 def process(pid: int) -> Process | None:
     """What /proc says of a process; None where it is gone or there is no /proc."""
     try:
-        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123 -- a chain of them stands on the hook path
+            told = file.read().decode("utf-8", "replace")
     except OSError:
         return None
     name, _, rest = told.partition("(")[2].rpartition(")")

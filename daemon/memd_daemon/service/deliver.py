@@ -27,7 +27,7 @@ from memd_daemon.service.contexts import DELIVERED, OFFERED, entered, with_paths
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place, place_of
-from memd_daemon.store.port import Snapshot
+from memd_daemon.store.port import LedgerSnapshot, Snapshot
 from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
 
 BLOCK_BREAK: Final = "\n"
@@ -77,7 +77,10 @@ class Deliverer:
         event = self._understood(harness, hook)
         if harness is None or event is None:
             return b""
-        if not hook.is_probe and (before := self._parts.ledger.replied(hook.request_id)) is not None:
+        with self._parts.ledger.read() as ledger:
+            before = None if hook.is_probe else ledger.replied(hook.request_id)
+            known = ledger.context(event.session, event.agent)
+        if before is not None:
             return before
         place = place_of(self._parts, event.cwd)
         if event.moment == Moment.GIT_COMMIT:
@@ -86,7 +89,9 @@ class Deliverer:
             return b""
         if not event.session:
             return b""
-        return self._answer_session(hook, harness, event, place, pid)
+        looks = known is None or event.moment in (Moment.SESSION_START, Moment.PROMPT_SUBMIT)
+        client = client_above(pid, self._names, event.harness) if looks and pid else None
+        return self._answer_session(harness, self._called(hook, harness, event, place, client), client)
 
     def _understood(self, harness: Harness | None, hook: wire.Hook) -> HookEvent | None:
         if harness is None:
@@ -94,17 +99,15 @@ class Deliverer:
         cwd = os.fsdecode(hook.cwd)
         return harness.parse(hook.event, hook.stdin, cwd, wire.parse_environment(hook.environment))
 
-    def _answer_session(self, hook: wire.Hook, harness: Harness, event: HookEvent, place: Place, pid: int) -> bytes:
-        known = self._parts.ledger.context(event.session, event.agent)
-        looks = known is None or event.moment in (Moment.SESSION_START, Moment.PROMPT_SUBMIT)
-        client = client_above(pid, self._names, event.harness) if looks and pid else None
-        call = self._called(hook, harness, event, place, client)
+    def _answer_session(self, harness: Harness, call: Call, client: Client | None) -> bytes:
+        hook, event = call.hook, call.event
         with self._lock:
-            if not hook.is_probe and (before := self._parts.ledger.replied(hook.request_id)) is not None:
-                return before
-            known = self._parts.ledger.context(event.session, event.agent)
-            context = entered(known, event, place, client, self._parts.now_ms())
-            answer, delivery, after = self._decide(call, context, harness)
+            with self._parts.ledger.read() as ledger:
+                if not hook.is_probe and (before := ledger.replied(hook.request_id)) is not None:
+                    return before
+                known = ledger.context(event.session, event.agent)
+                context = entered(known, event, call.place, client, self._parts.now_ms())
+                answer, delivery, after = self._decide(call, ledger, context, harness)
             reply = harness.render(event, answer)
             if delivery is not None and not _goes_out(hook, delivery, reply):
                 reply, delivery, after = b"", None, with_paths(context, event.moment, call.paths)
@@ -146,23 +149,35 @@ class Deliverer:
 
     # deciding
 
-    def _decide(self, call: Call, context: Context, harness: Harness) -> tuple[HookAnswer, Delivery | None, Context]:
+    def _decide(
+        self, call: Call, ledger: LedgerSnapshot, context: Context, harness: Harness
+    ) -> tuple[HookAnswer, Delivery | None, Context]:
         """What is told now: first the bundle that the context is owed, then what belongs to the moment."""
         if call.event.moment not in candidates.MOMENTS_THAT_TELL:
             return HookAnswer(), None, context
         with self._parts.store.read() as snapshot:
             owed = Decision()
             if context.bundle != DELIVERED:
-                owed = self._bundle(snapshot, call, context, harness)
-            own = self._own(snapshot, call, context, harness, owed)
+                owed = self._bundle(snapshot, ledger, call, context, harness)
+            own = self._own(snapshot, ledger, call, context, harness, owed)
         return self._told(call, context, owed, own)
 
-    def _bundle(self, snapshot: Snapshot, call: Call, context: Context, harness: Harness) -> Decision:
+    def _bundle(
+        self, snapshot: Snapshot, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness
+    ) -> Decision:
         trigger = Moment(context.bundle_trigger)
-        found = candidates.at_start(self._parts, snapshot, call.place, context)
-        return decide(self._situation(call, context, harness, trigger, harness.CAP_UNITS, Decision()), found)
+        found = candidates.at_start(self._parts, snapshot, ledger, call.place, context)
+        return decide(self._situation(call, ledger, context, harness, trigger, harness.CAP_UNITS, Decision()), found)
 
-    def _own(self, snapshot: Snapshot, call: Call, context: Context, harness: Harness, owed: Decision) -> Decision:
+    def _own(
+        self,
+        snapshot: Snapshot,
+        ledger: LedgerSnapshot,
+        call: Call,
+        context: Context,
+        harness: Harness,
+        owed: Decision,
+    ) -> Decision:
         """What this very moment brings; a start brings nothing beyond its bundle."""
         found: list[Candidate] = []
         if call.event.moment in (Moment.READ, Moment.PRE_EDIT):
@@ -174,12 +189,19 @@ class Deliverer:
         if not found:
             return Decision()
         cap = harness.CAP_UNITS - (harness.cost_units(owed.text + BLOCK_BREAK) if owed.text else 0)
-        return decide(self._situation(call, context, harness, call.event.moment, cap, owed), found)
+        return decide(self._situation(call, ledger, context, harness, call.event.moment, cap, owed), found)
 
     def _situation(
-        self, call: Call, context: Context, harness: Harness, trigger: Moment, cap_units: int, owed: Decision
+        self,
+        call: Call,
+        ledger: LedgerSnapshot,
+        context: Context,
+        harness: Harness,
+        trigger: Moment,
+        cap_units: int,
+        owed: Decision,
     ) -> Situation:
-        ledger, event = self._parts.ledger, call.event
+        event = call.event
         open_since = self._parts.now_ms() - limits.OFFER_OPEN_MS
         standing = ledger.standing(context.session, context.agent, context.epoch, open_since=open_since)
         standing |= {c.candidate.view.note.uid: c.digest for c in owed.chosen}
@@ -237,9 +259,10 @@ class Deliverer:
         return answer, delivery, context
 
     def _record(self, delivery: Delivery | None, context: Context, reply: bytes) -> None:
-        self._parts.ledger.put_context(context)
-        if delivery is not None:
-            self._parts.ledger.offer(delivery, reply)
+        if delivery is None:
+            self._parts.ledger.put_context(context)
+        else:
+            self._parts.ledger.offer(delivery, reply, context)
 
     def receipt(self, request: bytes) -> None:
         """The hook has written its answer out: what was offered is delivered, and a bundle is owed no longer."""

@@ -31,8 +31,7 @@ class KnownViews:
 
         ``made`` makes them from the very snapshot where they are not known; their ground must not have been looked at.
         """
-        counts = snapshot.counts()
-        return partial(self._of, (counts.commits, counts.events))
+        return partial(self._of, snapshot.version())
 
     def _of(self, version: tuple[int, int], key: Key, made: Callable[[], Views]) -> Views:
         with self._lock:

@@ -25,7 +25,7 @@ def rows_of(note: Note, id_: int) -> Iterator[Row]:
     if note.slug and not note.forgotten:
         yield keys.SLUGS, keys.digest16(note.slug) + number, note.uid
     if note.live:
-        yield keys.KINDS, keys.kind_prefix(note.scope, note.kind) + number, b""
+        yield keys.KINDS, keys.kind_prefix(note.scope, note.kind) + number, note.priority.encode()
     if note.live and note.kind == Kind.GOTCHA:
         for path in {anchor.path for anchor in note.anchors}:
             yield keys.PATHS, keys.path_prefix(note.scope, path) + number, b""

@@ -24,7 +24,7 @@ The store environment, ``<home>/store/log``, is durable: each commit is synced b
     subjects        subject uid ‖ place                 ""                                           derived
     tails           subject uid                         msgpack [last place, events, waiting]        derived
     folds           uid                                 encoded Note                                 derived
-    kinds           kind ‖ 0x00 ‖ digest16(scope) ‖ id  "" ; live notes only                         derived
+    kinds           kind ‖ 0x00 ‖ digest16(scope) ‖ id  priority (UTF-8) ; live notes only           derived
     paths           digest16(scope) ‖ digest16(path) ‖ id  "" ; live gotchas only                    derived
     children        parent uid ‖ child uid              ""                                           derived
     slugs           digest16(slug) ‖ id                 uid                                          derived

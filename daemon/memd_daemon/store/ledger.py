@@ -40,22 +40,60 @@ class Keeper(Protocol):
     def writing(self, work: Callable[[Writing], T]) -> T: ...
 
 
+class TableLedgerSnapshot:
+    """`memd_daemon.store.port.LedgerSnapshot` over one read of the tables."""
+
+    def __init__(self, kv: Reading) -> None:
+        self._kv = kv
+
+    def context(self, session: str, agent: str) -> Context | None:
+        raw = self._kv.get(keys.CONTEXTS, keys.context_prefix(session, agent))
+        return None if raw is None else _contexts.decode(raw)
+
+    def replied(self, request: bytes) -> bytes | None:
+        raw = self._kv.get(keys.REQUESTS, keys.digest16(request))
+        return None if raw is None else raw[8:]
+
+    def standing(self, session: str, agent: str, epoch: int, *, open_since: int = 0) -> dict[bytes, bytes]:
+        """``open_since``: an offer made earlier (UTC, Unix ms) and never receipted is counted as lost."""
+        found: dict[bytes, bytes] = {}
+        for key, raw in self._kv.scan(keys.STANDING, keys.epoch_prefix(session, agent, epoch)):
+            row = _standing.decode(raw)
+            digest = row.offered if row.offered and row.offered_at >= open_since else row.delivered
+            if digest:
+                found[key[-16:]] = digest
+        return found
+
+    def turn_notes(self, session: str, agent: str, turn: str) -> set[bytes]:
+        return {key[-16:] for key, _ in self._kv.scan(keys.TURN_NOTES, keys.turn_prefix(session, agent, turn))}
+
+    def turn_tokens(self, session: str, turn: str, trigger: str) -> int:
+        raw = self._kv.get(keys.TURN_TOKENS, _tokens_key(session, turn, trigger))
+        return 0 if raw is None else keys.of_number(raw)
+
+    def held_in_turn(self, session: str, agent: str, turn: str) -> bool:
+        return self._kv.get(keys.TURN_HOLDS, keys.turn_prefix(session, agent, turn)) is not None
+
+
 class TableLedger:
     """`memd_daemon.store.port.Ledger` over a keeper of tables."""
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
 
+    @contextlib.contextmanager
+    def read(self) -> Iterator[TableLedgerSnapshot]:
+        with self._keeper.reading() as kv:
+            yield TableLedgerSnapshot(kv)
+
     # --- contexts
 
     def context(self, session: str, agent: str) -> Context | None:
-        with self._keeper.reading() as kv:
-            raw = kv.get(keys.CONTEXTS, keys.context_prefix(session, agent))
-        return None if raw is None else _contexts.decode(raw)
+        with self.read() as snapshot:
+            return snapshot.context(session, agent)
 
     def put_context(self, context: Context) -> None:
-        key = keys.context_prefix(context.session, context.agent)
-        self._keeper.writing(lambda kv: kv.put(keys.CONTEXTS, key, _encoder.encode(context)))
+        self._keeper.writing(lambda kv: _put_context(kv, context))
 
     def contexts(self, *, live_since: int = 0) -> Iterator[Context]:
         """Contexts that were heard of at ``live_since`` (UTC, Unix ms) or later, ended ones among them."""
@@ -65,17 +103,22 @@ class TableLedger:
 
     # --- deliveries
 
-    def offer(self, delivery: Delivery, reply: bytes) -> None:
+    def offer(self, delivery: Delivery, reply: bytes, context: Context | None = None) -> None:
         """A request that was answered before keeps its first answer."""
-        self._keeper.writing(lambda kv: _offer(kv, delivery, reply))
+
+        def work(kv: Writing) -> None:
+            if context is not None:
+                _put_context(kv, context)
+            _offer(kv, delivery, reply)
+
+        self._keeper.writing(work)
 
     def receipt(self, request: bytes) -> Delivery | None:
         return self._keeper.writing(lambda kv: _receipt(kv, request))
 
     def replied(self, request: bytes) -> bytes | None:
-        with self._keeper.reading() as kv:
-            raw = kv.get(keys.REQUESTS, keys.digest16(request))
-        return None if raw is None else raw[8:]
+        with self.read() as snapshot:
+            return snapshot.replied(request)
 
     def deliveries(self, *, session: str | None = None) -> Iterator[Delivery]:
         table, prefix = (keys.DELIVERIES, b"") if session is None else (keys.BY_SESSION, keys.digest16(session))
@@ -89,27 +132,24 @@ class TableLedger:
 
     def standing(self, session: str, agent: str, epoch: int, *, open_since: int = 0) -> dict[bytes, bytes]:
         """``open_since``: an offer made earlier (UTC, Unix ms) and never receipted is counted as lost."""
-        found: dict[bytes, bytes] = {}
-        with self._keeper.reading() as kv:
-            for key, raw in kv.scan(keys.STANDING, keys.epoch_prefix(session, agent, epoch)):
-                row = _standing.decode(raw)
-                digest = row.offered if row.offered and row.offered_at >= open_since else row.delivered
-                if digest:
-                    found[key[-16:]] = digest
-        return found
+        with self.read() as snapshot:
+            return snapshot.standing(session, agent, epoch, open_since=open_since)
 
     def turn_notes(self, session: str, agent: str, turn: str) -> set[bytes]:
-        with self._keeper.reading() as kv:
-            return {key[-16:] for key, _ in kv.scan(keys.TURN_NOTES, keys.turn_prefix(session, agent, turn))}
+        with self.read() as snapshot:
+            return snapshot.turn_notes(session, agent, turn)
 
     def turn_tokens(self, session: str, turn: str, trigger: str) -> int:
-        with self._keeper.reading() as kv:
-            raw = kv.get(keys.TURN_TOKENS, _tokens_key(session, turn, trigger))
-        return 0 if raw is None else keys.of_number(raw)
+        with self.read() as snapshot:
+            return snapshot.turn_tokens(session, turn, trigger)
 
     def held_in_turn(self, session: str, agent: str, turn: str) -> bool:
-        with self._keeper.reading() as kv:
-            return kv.get(keys.TURN_HOLDS, keys.turn_prefix(session, agent, turn)) is not None
+        with self.read() as snapshot:
+            return snapshot.held_in_turn(session, agent, turn)
+
+
+def _put_context(kv: Writing, context: Context) -> None:
+    kv.put(keys.CONTEXTS, keys.context_prefix(context.session, context.agent), _encoder.encode(context))
 
 
 def _tokens_key(session: str, turn: str, trigger: str) -> bytes:
@@ -148,11 +188,16 @@ def _offer(kv: Writing, delivery: Delivery, reply: bytes) -> None:
         kv.put(keys.TURN_TOKENS, key, keys.number((keys.of_number(before) if before else 0) + delivery.tokens))
     for note in delivery.notes:
         kv.put(keys.TURN_NOTES, turn + note.uid, b"")
-        _stand(kv, delivery, note)
+    _stand_all(kv, delivery)
 
 
-def _stand(kv: Writing, delivery: Delivery, note: DeliveredNote) -> None:
-    key = keys.epoch_prefix(delivery.session, delivery.agent, delivery.epoch) + note.uid
+def _stand_all(kv: Writing, delivery: Delivery) -> None:
+    epoch = keys.epoch_prefix(delivery.session, delivery.agent, delivery.epoch)
+    for note in delivery.notes:
+        _stand(kv, epoch + note.uid, delivery, note)
+
+
+def _stand(kv: Writing, key: bytes, delivery: Delivery, note: DeliveredNote) -> None:
     raw = kv.get(keys.STANDING, key)
     before = Standing() if raw is None else _standing.decode(raw)
     if delivery.state == DeliveryState.DELIVERED:
@@ -173,6 +218,5 @@ def _receipt(kv: Writing, request: bytes) -> Delivery | None:
         return delivery
     delivery = msgspec.structs.replace(delivery, state=DeliveryState.DELIVERED)
     kv.put(keys.DELIVERIES, raw[:8], _encoder.encode(delivery))
-    for note in delivery.notes:
-        _stand(kv, delivery, note)
+    _stand_all(kv, delivery)
     return delivery

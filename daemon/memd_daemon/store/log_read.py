@@ -132,9 +132,11 @@ class LogSnapshot:
     def uid_of_slug(self, slug: str) -> bytes | None:
         return next((uid for _, uid in self.kv.scan(keys.SLUGS, keys.digest16(slug))), None)
 
-    def notes_of_kind(self, scope: str, kind: str) -> Iterator[int]:
-        for key, _ in self.kv.scan(keys.KINDS, keys.kind_prefix(scope, kind), reverse=True):
-            yield keys.of_number(key)
+    def notes_of_kind(self, scope: str, kind: str, priority: str = "") -> Iterator[int]:
+        wanted = {priority.encode(), b""}  # rows of an older store name no priority: who asks looks at the note
+        for key, has in self.kv.scan(keys.KINDS, keys.kind_prefix(scope, kind), reverse=True):
+            if not priority or has in wanted:
+                yield keys.of_number(key)
 
     def notes_on_path(self, scope: str, path: str) -> Iterator[int]:
         for key, _ in self.kv.scan(keys.PATHS, keys.path_prefix(scope, path), reverse=True):
@@ -286,6 +288,9 @@ class LogSnapshot:
     def settings(self, prefix: str) -> Iterator[tuple[str, bytes]]:
         for key, value in self.kv.scan(keys.SETTINGS, prefix.encode()):
             yield key.decode(), value
+
+    def version(self) -> tuple[int, int]:
+        return self.kv.count(keys.COMMITS), self.kv.count(keys.EVENTS)
 
     def counts(self) -> Counts:
         return Counts(

@@ -62,8 +62,8 @@ class Snapshot(Protocol):
     def id_of(self, uid: bytes) -> int | None: ...
     def uid_of(self, id_: int) -> bytes | None: ...
     def uid_of_slug(self, slug: str) -> bytes | None: ...
-    def notes_of_kind(self, scope: str, kind: str) -> Iterator[int]:
-        """Ids of the live notes of one kind in one exact scope, newest first."""
+    def notes_of_kind(self, scope: str, kind: str, priority: str = "") -> Iterator[int]:
+        """Ids of the live notes of one kind in one exact scope, newest first; with ``priority`` those of that priority alone."""
         ...
 
     def notes_on_path(self, scope: str, path: str) -> Iterator[int]:
@@ -128,6 +128,9 @@ class Snapshot(Protocol):
 
     def settings(self, prefix: str) -> Iterator[tuple[str, bytes]]: ...
     def counts(self) -> Counts: ...
+    def version(self) -> tuple[int, int]:
+        """(commits, events): equal for two snapshots between which nothing was added to the log; cheaper than `counts`."""
+        ...
 
 
 class Txn(Snapshot, Protocol):
@@ -180,23 +183,10 @@ class Store(Protocol):
         ...
 
 
-class Ledger(Protocol):
-    """Deliveries and contexts, in an environment of its own that waits for no fsync.
-
-    It survives kill -9; a power cut may repeat a note once.
-    """
+class LedgerSnapshot(Protocol):
+    """What a decision asks of the ledger, all of one moment."""
 
     def context(self, session: str, agent: str) -> Context | None: ...
-    def put_context(self, context: Context) -> None: ...
-    def contexts(self, *, live_since: int = 0) -> Iterator[Context]: ...
-    def offer(self, delivery: Delivery, reply: bytes) -> None:
-        """Records an answer that is about to be sent, and its reply bytes under its request id."""
-        ...
-
-    def receipt(self, request: bytes) -> Delivery | None:
-        """The hook has written the answer: offered becomes delivered. None where nothing was offered under this id."""
-        ...
-
     def replied(self, request: bytes) -> bytes | None:
         """The reply given to this request before, for a request that comes twice."""
         ...
@@ -217,6 +207,26 @@ class Ledger(Protocol):
         ...
 
     def held_in_turn(self, session: str, agent: str, turn: str) -> bool: ...
+
+
+class Ledger(LedgerSnapshot, Protocol):
+    """Deliveries and contexts, in an environment of its own that waits for no fsync.
+
+    It survives kill -9; a power cut may repeat a note once. Each question is answered from a snapshot of its own; `read` gives
+    one for several.
+    """
+
+    def read(self) -> AbstractContextManager[LedgerSnapshot]: ...
+    def put_context(self, context: Context) -> None: ...
+    def contexts(self, *, live_since: int = 0) -> Iterator[Context]: ...
+    def offer(self, delivery: Delivery, reply: bytes, context: Context | None = None) -> None:
+        """Records an answer that is about to be sent, and its reply bytes under its request id; with it the context, if given."""
+        ...
+
+    def receipt(self, request: bytes) -> Delivery | None:
+        """The hook has written the answer: offered becomes delivered. None where nothing was offered under this id."""
+        ...
+
     def deliveries(self, *, session: str | None = None) -> Iterator[Delivery]:
         """Newest first."""
         ...
