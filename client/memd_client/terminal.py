@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from memd_client import signing
+from memd_client import signing, wrap
 from memd_client.signing import SigningError
 
 TRIES: Final = 3
@@ -60,12 +60,12 @@ class Abandoned(SigningError):
 def ask_passphrase(plan: Sequence[str], *, prompt: str = "Passphrase: ", again: str = "", least: int = 0) -> bytearray:
     """Shows the plan and asks for the passphrase, unseen; gives the bytes as typed. `signing.wipe` them after use.
 
-    ``plan``: a line each, shown before the question, escaped. ``again``: the second question, for a new passphrase, which has
-    ``least`` bytes or more.
+    ``plan``: a line each, shown before the question, escaped and broken at words. ``again``: the second question, for a new
+    passphrase, which has ``least`` bytes or more.
     Raises NoTerminal, InBackground, Abandoned (end of input, or nothing typed), PassphraseTooShort, PassphrasesDiffer.
     """
     with _unechoed() as terminal:
-        _show(terminal, "".join(f"{shown(line)}\n" for line in plan))
+        _show_lines(terminal, plan)
         passphrase = _answer(terminal, prompt)
         with ExitStack() as undone:
             undone.callback(signing.wipe, passphrase)
@@ -85,10 +85,10 @@ def sign_asking(
     Raises TooManyTries after three wrong ones, and what `ask_passphrase` and `signing.sign` raise.
     """
     with _unechoed() as terminal:
-        _show(terminal, "".join(f"{shown(line)}\n" for line in plan))
+        _show_lines(terminal, plan)
         for number in range(TRIES):
             if number:
-                _show(terminal, "That passphrase does not open the key.\n")
+                _show_lines(terminal, ["That passphrase does not open the key."])
                 pause(PAUSES_S[number - 1])
             passphrase = _answer(terminal, "Passphrase: ")
             try:
@@ -110,6 +110,23 @@ def _same(first: bytearray, second: bytearray) -> bool:
         return first == second
     finally:
         signing.wipe(second)
+
+
+def show_lines(lines: Sequence[str]) -> None:
+    """Lines on the controlling terminal and nowhere else, escaped. Raises NoTerminal."""
+    try:
+        terminal = os.open("/dev/tty", os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        raise NoTerminal from None
+    try:
+        _show_lines(terminal, lines)
+    finally:
+        os.close(terminal)
+
+
+def _show_lines(terminal: int, lines: Sequence[str]) -> None:
+    width = os.get_terminal_size(terminal).columns
+    _show(terminal, "".join(f"{laid}\n" for line in lines for laid in wrap.laid(shown(line), width)))
 
 
 def _show(terminal: int, text: str) -> None:

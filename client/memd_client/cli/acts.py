@@ -47,11 +47,11 @@ def supersede(old: str, new: str, reason: str, as_json: bool) -> None:
     _act("supersede", old, as_json, by=new, reason=reason)
 
 
-@command(short_help="An older note holds again.")
+@command(short_help="An older note was not superseded.")
 @click.argument("ref")
 @REASON
 def unsupersede(ref: str, reason: str, as_json: bool) -> None:
-    """The note REF holds again: the newer one did not take its place after all."""
+    """The note REF stands for itself again: the newer one did not take its place after all."""
     _act("unsupersede", ref, as_json, reason=reason)
 
 
@@ -85,7 +85,7 @@ WORDS = {
     "revoke": "revoked",
     "reinstate": "reinstated",
     "supersede": "superseded",
-    "unsupersede": "holds again",
+    "unsupersede": "is no longer superseded",
     "confirm": "confirmed",
     "done": "done",
     "reopen": "open again",

@@ -36,7 +36,7 @@ COMMANDS = {
     "revoke": (f"{_CLI}.acts:revoke", "A note was wrong; it comes back struck through, with the reason."),
     "reinstate": (f"{_CLI}.acts:reinstate", "A revoked note was right after all."),
     "supersede": (f"{_CLI}.acts:supersede", "A newer note takes the place of an older one."),
-    "unsupersede": (f"{_CLI}.acts:unsupersede", "An older note holds again after all."),
+    "unsupersede": (f"{_CLI}.acts:unsupersede", "It did not: the older one stands for itself again."),
     "confirm": (f"{_CLI}.acts:confirm", "A note was checked and still holds: its date and file hashes are taken anew."),
     "done": (f"{_CLI}.acts:done", "A task is done."),
     "reopen": (f"{_CLI}.acts:reopen", "It is not."),

@@ -25,18 +25,19 @@ human = LazyGroup(
 )
 
 ABOUT = (
-    f"This makes the key that your endorsements are signed with. Choose words that only you know, at least "
-    f"{signing.PASSPHRASE_MIN_BYTES} characters;",
-    "memd keeps them nowhere, and asks for them at each signature.",
+    "This makes the key that your endorsements are signed with. Choose words that only you know, "
+    f"{signing.PASSPHRASE_MIN_BYTES} characters or more; memd keeps them nowhere, and asks for them at each signature.",
 )
-RECOVERY = """\
-Your recovery code, shown this once. Write it down on paper and keep it away from this machine:
-
-    {code}
-
-Nothing takes it yet. With it a later version of memd can reject a key that is not yours, and enrol another should you lose
-this one or forget its passphrase; without it neither will be possible. So keep it.
-"""
+RECOVERY = (
+    "",
+    "Your recovery code, shown this once. Write it down on paper and keep it away from this machine:",
+    "",
+    "    {code}",
+    "",
+    "Nothing takes it yet. With it a later version of memd can reject a key that is not yours, and enrol another should you "
+    "lose this one or forget its passphrase; without it neither will be possible. So keep it.",
+    "",
+)
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -82,8 +83,7 @@ def make_key(memd: Memd) -> Made:
     except (MemdError, KeyboardInterrupt):
         path.unlink()  # a key that nobody enrolled is good for nothing
         raise
-    with Path("/dev/tty").open("w") as screen_of_person:
-        screen_of_person.write(f"\n{RECOVERY.format(code=code)}\n")
+    terminal.show_lines([line.format(code=code) for line in RECOVERY])
     return Made(signing.fingerprint(key.public), str(path))
 
 

@@ -74,6 +74,10 @@ def remember(
     if sum(map(bool, (contradicts, supersedes, same_as))) > 1:
         raise click.UsageError("a note has one of --contradicts, --supersedes and --same-as")
     content = _stdin() if text == "-" else text
+    if not content.strip():
+        raise BadUsage(
+            "empty-content", "A note needs a content: say in one sentence what is true, where, and why it matters."
+        )
     with Memd() as memd:
         if endorse:
             from memd_client.cli.sign import require_signer

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from memd_client.cli import wrap
+from memd_client import wrap
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,7 +39,6 @@ NARROW_COLUMNS = 60  # below, a table's last column stands on lines of its own
 LAST_COLUMNS_MIN = 30  # what the last column of a table keeps; columns that can be done without go for it
 STARTED_AS = "MEMD_COMMAND"  # the variable in which scripts/memd says how it was called
 
-_HEAD = re.compile(r" *(?:[│|] )?")
 _working: "list[Status]" = []  # the signs of progress on the terminal; there is one terminal
 
 
@@ -89,7 +88,7 @@ def warn(text: str) -> None:
     with _aside():
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns
-            text = "\n".join(line[a:b] for line in text.split("\n") for a, b in wrap.lines(line, width))
+            text = "\n".join(laid for line in text.split("\n") for laid in wrap.laid(line, width))
         click.echo(text, err=True)
 
 
@@ -98,8 +97,7 @@ def _lay(out: "Console", text: Any, hang: int | None, whole: bool) -> None:
         if whole:
             out.print(line, soft_wrap=True)
             continue
-        begins = _HEAD.match(line.plain)
-        at = hang if hang is not None else begins.end() if begins else 0
+        at = wrap.head(line.plain) if hang is None else hang
         head, body = line[:at], line[at:]
         rest = styled(" " * wrap.columns(head.plain)) if hang is not None else head
         for number, (start, end) in enumerate(wrap.lines(body.plain, out.width - wrap.columns(head.plain))):

@@ -18,6 +18,7 @@ from memd_client.cli.screen import Part
 from memd_client.cli.shape import command
 from memd_client.memd import BadUsage, Memd, MemdError, Refused
 from memd_client.reach import home_of
+from memd_client.signing import SigningError
 from memd_client.wire import EXIT_DONE, EXIT_REFUSED
 
 if TYPE_CHECKING:
@@ -210,8 +211,8 @@ def _offer_key(memd: Memd, asks: bool) -> list[str]:
 
     try:
         return [make_key(memd).fingerprint]
-    except MemdError as error:
-        screen.warn(f"memd: {error.message}")
+    except (MemdError, SigningError) as error:  # the hooks are in all the same
+        screen.warn(f"memd: {error} `memd human init` asks again.")
         return []
 
 

@@ -23,6 +23,7 @@ import msgspec
 
 from memd_client import api
 from memd_client.memd import Memd, MemdError
+from memd_client.reach import Reach
 from memd_hooks.harness import claude
 from memd_hooks.launcher import hook_command
 
@@ -97,9 +98,8 @@ class Scratch:
         self.memd("start", check=True)
 
     def close(self, *, keep: bool) -> None:
-        """Stops the daemon and, unless ``keep``, removes everything."""
-        with contextlib.suppress(MemdError), Memd(self.home, starts=False) as memd:
-            memd.stop(announced=False)
+        """Ends the daemon and, unless ``keep``, removes everything."""
+        Reach(self.home, starts=False).end()
         if not keep:
             shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 Span = tuple[int, int]
 """A piece of a text, from and up to these indexes."""
 
+_HEAD = re.compile(r" *(?:[│|] +)?")
 _WORD = re.compile(r"(?:`[^`\n]*`|\S)+")
 _PIECE = re.compile(r"\S+")
 
@@ -18,6 +19,21 @@ _PIECE = re.compile(r"\S+")
 def columns(text: str) -> int:
     """How many columns of a terminal the text takes."""
     return sum(_columns(char) for char in text)
+
+
+def head(text: str) -> int:
+    """How many characters at the beginning of a line stand again before what is broken off it: blanks, and a bar."""
+    found = _HEAD.match(text)
+    return found.end() if found else 0
+
+
+def laid(text: str, width: int) -> list[str]:
+    """A line as it stands in ``width`` columns, what is broken off under where it began; 0 columns: nobody knows, so whole."""
+    if width <= 0:
+        return [text]
+    at = head(text)
+    body = text[at:]
+    return [text[:at] + body[start:end] for start, end in lines(body, width - columns(text[:at]))]
 
 
 def lines(text: str, width: int) -> list[Span]:
