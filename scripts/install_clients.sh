@@ -20,7 +20,10 @@ claude=$claude_dir/node_modules/.bin/claude
 say() { printf '%s\n' "install_clients: $*" >&2; }
 
 if [ "${1:-}" = --where ]; then
-    [ -x "$claude" ] || exit 1
+    if [ ! -x "$claude" ]; then
+        say "Claude Code $CLAUDE_VERSION is not there; scripts/install_clients.sh installs it"
+        exit 1
+    fi
     printf '%s\n' "$claude"
     exit 0
 fi
