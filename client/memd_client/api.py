@@ -216,6 +216,9 @@ class Deliveries(Request, frozen=True):
 class EnrolReply(msgspec.Struct, frozen=True, kw_only=True):
     store: bytes
     enrolled: list[str]  # fingerprints
+    plan: Plan | None = (
+        None  # of the enrolment, where a key was given: the new key signs it itself, and `Seal` enrols it
+    )
 
 
 class Enrol(Request, frozen=True):

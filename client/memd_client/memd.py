@@ -194,7 +194,7 @@ class Memd:
         return self.ask(api.Deliveries(session=session, limit=limit, offset=offset), api.DeliveriesReply)
 
     def enrol(self, public: bytes = b"", recovery_public: bytes = b"", terminal: str = "") -> api.EnrolReply:
-        """Enrols a person's key; with no ``public`` only asks which are enrolled."""
+        """Asks for the plan by which a person's key is enrolled; with no ``public`` only asks which are."""
         request = api.Enrol(public=public, recovery_public=recovery_public, terminal=terminal)
         return self.ask(request, api.EnrolReply)
 

@@ -4,9 +4,7 @@
 """
 
 import contextlib
-import logging
 import os
-import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,14 +15,12 @@ import msgspec
 from memd_client import __version__, api, wire
 from memd_daemon.redact import Redactor
 from memd_daemon.service import deliver, explain, lifecycle, people, recall, remember, spool, status, upkeep
-from memd_daemon.service.asker import asker_of
+from memd_daemon.service.clients import PEER
 from memd_daemon.service.cost import Costs
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.search import Search
 from memd_daemon.store.lmdb_log import open_ledger, open_store
 from memd_hooks import harness
-
-log: Final = logging.getLogger("memd.daemon")
 
 Handler = Callable[[Any], msgspec.Struct]
 
@@ -34,10 +30,10 @@ class Daemon:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self._plans = people.PlanBook()
+        self.plans = people.PlanBook()
         self._deliverer = deliver.Deliverer(parts, harness.BY_NAME)
         self._started_ms = parts.now_ms()
-        self._draining = threading.Lock()
+        self._spool = spool.Spool(parts, harness.BY_NAME)
 
     @classmethod
     def open(cls, home: Path) -> "Daemon":
@@ -59,7 +55,7 @@ class Daemon:
     def begin(self) -> None:
         """Loads the indexes and takes in the spool, behind the first answers."""
         self.parts.search.begin()
-        threading.Thread(target=self._drain, name="memd-spool", daemon=True).start()
+        self._spool.begin()
 
     def close(self) -> None:
         self._deliverer.close()
@@ -72,17 +68,11 @@ class Daemon:
     def hook(self, call: wire.Hook, pid: int) -> bytes:
         """The bytes for a hook's stdout. A prompt comes after what was spooled before it."""
         if call.event == PROMPT and not call.is_probe:
-            self._drain()
+            self._spool.before_prompt()
         return self._deliverer.answer(call, pid)
 
     def receipt(self, request: bytes) -> None:
         self._deliverer.receipt(request)
-
-    def _drain(self) -> None:
-        with self._draining:
-            if spool.waiting(self.parts.home):
-                taken = spool.drain(self.parts, harness.BY_NAME)
-                log.info("took in %d spooled calls", taken)
 
     # verbs
 
@@ -91,7 +81,7 @@ class Daemon:
 
         ``stop`` takes the address away and ends the serving; it is called from a worker thread.
         """
-        parts, plans = self.parts, self._plans
+        parts, plans = self.parts, self.plans
         return {
             "ping": self._ping,
             "status": lambda _: status.status(parts, self._deliverer.counts, self._started_ms),
@@ -119,7 +109,9 @@ class Daemon:
         return api.FiredReply(fired=counts.last(), took_us=counts.latest_us())
 
     def _enrol(self, request: api.Enrol) -> api.EnrolReply:
-        return people.enrol(self.parts, request, asker_of(self.parts.ledger, request.env, request.surface))
+        if request.public:
+            people.refuse_driven(PEER.get(), CLIENT_NAMES)
+        return people.enrol(self.parts, self.plans, request)
 
     def _stop(self, stop: Callable[[], None], request: api.Stop) -> api.StopReply:
         """A deliberate stop is marked before the address goes: a hook that finds none would start the next daemon."""
@@ -129,6 +121,9 @@ class Daemon:
         stop()
         return api.StopReply(pid=os.getpid())
 
+
+CLIENT_NAMES: Final = tuple(name for one in harness.BY_NAME.values() if one.CAP_UNITS for name in one.CLIENT_NAMES)
+"""Process names of the clients that run agents."""
 
 PROMPT: Final = "prompt-submit"
 """The event before which the spool is taken in."""

@@ -171,6 +171,10 @@ class BadSignature(Refused):
     """The signature does not fit this act, note and store; nothing was recorded. Run the command again at your terminal."""
 
 
+class EnrolledByPerson(Refused):
+    """A key is enrolled by a person, and {}: run `memd human init` in a terminal of your own."""
+
+
 class KeyKnown(Refused):
     """A key is enrolled already ({}); a further key has to be signed by it."""
 

@@ -47,10 +47,13 @@ GIT_REPOSITORY_DEADLINE_S: Final = 0.1  # the first look at a directory stands o
 # commits as notes
 COMMIT_FILES_MAX: Final = 20  # then "+n"
 REFLOG_LOOKED_AT: Final = 1000  # moves of HEAD among which a spooled commit is looked for
+REFLOG_MOVE_AND_BEFORE: Final = 2  # the newest move of HEAD, and the one before it, whose commit it may have amended
 COMMIT_SUBJECT_MAX_CHARS: Final = 160
 
 # turns
 TURN_MAX_BYTES: Final = 1024 * 1024  # a longer prompt is stored up to here, and says so
+SPOOL_ROUND_MS: Final = 50  # of a prompt's deadline: what is left of the spool then is taken in behind it
+SAME_PROMPT_TURNS: Final = 50  # of a session, among which equal words under one prompt id are looked for
 SAME_PROMPT_WINDOW_MS: Final = 2000  # two hook entries of one event, where the harness gives no prompt id
 
 # recall, as in recall.md
@@ -94,6 +97,7 @@ DISK_FULL_BYTES: Final = 256 * 1024  # less room than one commit may need: a wri
 STORE_READERS_MAX: Final = 512  # snapshots open at once, over all processes that look at the store
 COMMIT_EVENTS_MAX: Final = 65_535  # an event's index has 16 bits
 HYBRID_TIME_MAX: Final = (1 << 63) - 1  # the year 6429; one from elsewhere beyond it would leave no room to count on
+SIGNED_LOOK_WAIT_S: Final = 0.25  # an opening waits so long to know what is signed; a large store goes on behind it
 GROUP_COMMIT_MAX_WRITES: Final = 256  # concurrent writes that share one fsync
 LEDGER_PAGE_ROWS: Final = 256  # deliveries read with one snapshot, so that a slow reader holds none
 HOOK_SAMPLES_KEPT: Final = 512  # durations per event that `status` takes its percentiles from
@@ -105,6 +109,8 @@ CHECKOUTS_KNOWN_MAX: Final = 200  # directories that hooks came from: a few hund
 VIEWS_KNOWN_MAX: Final = 1_000  # of notes on files under edit: about 2 KB each
 REPOSITORY_PATHS_MAX: Final = 50  # clones of one repository that are remembered: more are nobody's habit
 GIT_FILE_MAX_BYTES: Final = 1024 * 1024  # of HEAD, config and their like
+GIT_LINE_MAX_CHARS: Final = 4096  # of a config: a longer one is nobody's remote
+PATH_MAX_CHARS: Final = 4096  # no system takes a longer path
 
 # redaction (evidence.md, "Turns"; redact/judge.py says how the values are judged)
 REDACT_WORD_MIN_CHARS: Final = 16  # no kind in the table is shorter, and few words of prose are as long
@@ -168,8 +174,14 @@ SHA_SHOWN_CHARS: Final = 12  # of a commit: no chance collision in any one repos
 # the indexes behind the daemon
 IDENTIFIER_JUDGED_CHARS: Final = 256  # of a run of word characters, when it is told from prose
 EMBED_BATCH_NOTES: Final = 32  # taken from the queue at once
-WORDS_WAIT_S: Final = 20.0  # an explicit question waits this long for an index that is loading; a rebuild of 10,000 notes takes 5
+WORDS_WAIT_S: Final = (
+    20.0  # an explicit question waits this long for an index that is loading; a rebuild of 10,000 notes takes 5
+)
 WORDS_PENDING_MAX: Final = 200  # searched in memory until then; a commit of the word index costs 30 to 150 ms
+
+NAMES_KNOWN_MAX: Final = 1_000  # ids and paths whose redaction is remembered: a session's come with each of its hooks
+
+REQUESTS_OPEN_MAX: Final = 1_000  # hook calls whose receipts may still come: they come within milliseconds
 
 # contexts
 CONTEXT_PATHS_MAX: Final = 200  # files read or edited that a context remembers

@@ -6,6 +6,7 @@ never queue behind work. A peer that does not read its answers loses them (a ROU
 """
 
 import asyncio
+import contextvars
 import logging
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import zmq.asyncio
 
 from memd_client import __version__, api, wire
 from memd_daemon import errors, limits
+from memd_daemon.service.clients import PEER
 
 log: Final = logging.getLogger("memd.server")
 
@@ -92,6 +94,7 @@ class Server:
             return await self._serve_hook(identity, body, pid)
         if verb == wire.RECEIPT:
             return await self._serve_receipt(body)
+        PEER.set(pid)
         await self._answer(identity, await self._serve_verb(verb, body))
 
     async def _serve_hook(self, identity: bytes, body: list[bytes], pid: int) -> None:
@@ -124,7 +127,7 @@ class Server:
                 raise errors.UnknownVerb(name)
             request = _decoded(body, shape)
             pool = self._at_once if name in AT_ONCE else self._workers
-            answer = await self._in(pool, handler, request)
+            answer = await self._in(pool, contextvars.copy_context().run, handler, request)
         except errors.MemdError as refusal:
             return wire.reply(VERSION, STATUSES[refusal.status], error_body(refusal))
         except Exception:  # the daemon lives on, and the asker is told that nothing is certain

@@ -86,6 +86,7 @@ def test_no_scene_passes_when_memd_says_nothing(monkeypatch: pytest.MonkeyPatch,
             relative_to = staticmethod(lambda _: "agent/resolver.py")
 
         passphrase = "p"
+        environ = os.environ
 
         def agent(self) -> Mute:
             return Mute()

@@ -33,6 +33,7 @@ class Desk:
         object.__setattr__(self.daemon.parts, "now_ms", self.clock)
         self.daemon.parts.search.load_words()
         self.daemon.parts.search.load_vectors()
+        self.plans = self.daemon.plans
         self._verbs = self.daemon.handlers(lambda: None)
 
     def ask(self, request: api.Request) -> Any:

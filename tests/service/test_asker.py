@@ -5,6 +5,7 @@ import pytest
 from memd_client import api
 from memd_daemon import errors
 from memd_daemon.model.delivery import Context
+from memd_daemon.service import people
 from memd_daemon.service.asker import asker_of
 from memd_daemon.service.hookcounts import HookCounts
 from tests.service.desk import Desk, context_of, git
@@ -72,7 +73,7 @@ def test_commits_do_not_crowd_out_what_may_be_told(desk: Desk) -> None:
 def test_what_is_no_key_is_not_enrolled(desk: Desk, sizes: tuple[int, int]) -> None:
     """Such a key could never sign, and the first one keeps out every other."""
     with pytest.raises(errors.BadRequest):
-        desk.ask(api.Enrol(public=b"k" * sizes[0], recovery_public=b"r" * sizes[1]))
+        people.enrol(desk.daemon.parts, desk.plans, api.Enrol(public=b"k" * sizes[0], recovery_public=b"r" * sizes[1]))
     assert desk.ask(api.Enrol()).enrolled == []
 
 

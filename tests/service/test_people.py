@@ -4,10 +4,16 @@ import pytest
 
 from memd_client import api, signing
 from memd_daemon import errors
+from memd_daemon.service import people
 from tests.service.desk import Desk, context_of
 
 PASSPHRASE = b"correct horse battery staple"
 RULE = "Never push to main without asking."
+
+
+def enrolment(desk: Desk, request: api.Enrol) -> api.Plan | None:
+    """The plan that a process at a terminal of its own is given."""
+    return people.enrol(desk.daemon.parts, desk.plans, request).plan
 
 
 class Person:
@@ -17,7 +23,8 @@ class Person:
         self.desk = desk
         self.key = signing.create_key(PASSPHRASE, n=1 << 10)
         recovery = signing.recovery_key(signing.new_recovery_code())
-        desk.ask(api.Enrol(public=self.key.public, recovery_public=recovery.public, terminal="pts/0"))
+        self.enrol = api.Enrol(public=self.key.public, recovery_public=recovery.public, terminal="pts/0")
+        self.seal(enrolment(desk, self.enrol))
 
     def signatures(self, plan: api.Plan) -> list[bytes]:
         return [
@@ -199,10 +206,10 @@ def test_a_second_key_is_refused_and_the_first_is_told(desk: Desk, person: Perso
     """Enrolment happens once; `status` tells who."""
     stranger = signing.create_key(PASSPHRASE, n=1 << 10)
     with pytest.raises(errors.KeyKnown):
-        desk.ask(api.Enrol(public=stranger.public, terminal="pts/1"))
-    people = desk.ask(api.Status()).people
-    assert [p["fingerprint"] for p in people] == [signing.fingerprint(person.key.public)]
-    assert people[0]["recent"]
+        enrolment(desk, api.Enrol(public=stranger.public, recovery_public=stranger.public, terminal="pts/1"))
+    told = desk.ask(api.Status()).people
+    assert [p["fingerprint"] for p in told] == [signing.fingerprint(person.key.public)]
+    assert told[0]["recent"]
 
 
 def test_what_derives_from_an_auto_note_is_framed_as_auto_until_endorsed(desk: Desk, person: Person) -> None:

@@ -92,12 +92,18 @@ class LogContract:
         assert pen.note(second).provenance == "agent"
 
     def test_further_keys_need_a_key_that_stands(self, pen: Pen) -> None:
-        """The first key stands by itself; later ones, and rejections, need an enrolled or a recovery key."""
-        pen.enrol(ANNA, recovery=RECOVERY)
-        with pytest.raises(NotSigned):
-            pen.enrol(MALLORY)
+        """The first key signs itself; later ones, and rejections, need an enrolled or a recovery key."""
+        for person in (ANNA, MALLORY):
+            with pytest.raises(NotSigned):
+                pen.act(pen.store.info.store, "key_enrolled", person.enrolment())
+            with pytest.raises(BadSignature):
+                pen.enrol(person, by=BERT)
+            with pen.store.read() as snapshot:
+                assert snapshot.key_in_use() == (None if person is ANNA else ANNA.key_id)
+            if person is ANNA:
+                pen.enrol(ANNA, recovery=RECOVERY)
         with pytest.raises(BadSignature):
-            pen.enrol(MALLORY, by=MALLORY)
+            pen.enrol(MALLORY)
         pen.enrol(BERT, by=ANNA)
         pen.act(pen.store.info.store, "key_rejected", ev.KeyRejected(key_id=ANNA.key_id), by=RECOVERY)
         with pen.store.read() as snapshot:

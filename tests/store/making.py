@@ -152,7 +152,8 @@ class Pen:
         return self.store.write(work)
 
     def enrol(self, person: Person, *, by: Person | None = None, recovery: Person | None = None) -> Event:
-        return self.act(self.store.info.store, "key_enrolled", person.enrolment(recovery), by=by)
+        """Signed by the key itself unless somebody else is named."""
+        return self.act(self.store.info.store, "key_enrolled", person.enrolment(recovery), by=by or person)
 
     def endorse(self, uid: bytes, by: Person) -> Event:
         note = self.note(uid)

@@ -277,7 +277,7 @@ def test_a_signature_on_one_note_endorses_no_other(scene: Scene) -> None:
 
 def test_an_endorsed_fold_is_believed_after_it_was_checked(scene: Scene) -> None:
     """A true one reads the same from the cache and from the log, in a process that did not write it."""
-    scene.store._checked.clear()  # type: ignore[attr-defined]  # what a new process starts with
+    scene.store.trusted.folds.clear()  # type: ignore[attr-defined]  # what a new process starts with
     assert scene.pen.note(scene.first).provenance == "human"
     with scene.store.read() as snapshot:
         cached = snapshot.kv.get(keys.FOLDS, scene.first)  # type: ignore[attr-defined]

@@ -26,6 +26,7 @@ from memd_daemon.store.lmdb_log import Environment, open_ledger, open_store
 from memd_daemon.store.log_write import LogTxn
 from memd_daemon.store.memory_log import MemoryStore
 from memd_daemon.store.port import Draft, Store, Txn
+from memd_daemon.store.trusted import Trusted
 
 ROOT = os.geteuid() == 0
 needs_root = pytest.mark.skipif(not ROOT, reason="mounts, or acts as another user")
@@ -97,7 +98,7 @@ def test_a_commit_of_two_notes_is_whole_or_not_there(store: Store) -> None:
 
     def count(txn: LogTxn) -> None:
         counted.append(Failing(txn.kv))
-        contradict(LogTxn(counted[0], txn.info, {}), old, pen.tick())
+        contradict(LogTxn(counted[0], txn.info, Trusted()), old, pen.tick())
         raise Broken
 
     with pytest.raises(Broken):
@@ -106,7 +107,9 @@ def test_a_commit_of_two_notes_is_whole_or_not_there(store: Store) -> None:
     assert counted[0].changes > 10
     for fail_at in range(1, counted[0].changes + 1):
         with pytest.raises(Broken):
-            store.write(lambda txn, n=fail_at: contradict(LogTxn(Failing(txn.kv, n), txn.info, {}), old, pen.tick()))
+            store.write(
+                lambda txn, n=fail_at: contradict(LogTxn(Failing(txn.kv, n), txn.info, Trusted()), old, pen.tick())
+            )
         assert rows_of(store) == before
     new = store.write(lambda txn: contradict(txn, old, pen.tick()))
     assert pen.note(old).revocations[0].by == new

@@ -12,7 +12,7 @@ import msgspec
 from memd_client import signing, terminal
 from memd_client.cli import screen
 from memd_client.cli.shape import LazyGroup, command
-from memd_client.cli.sign import harness_above, has_terminal, keys
+from memd_client.cli.sign import PlanDiffers, digests, harness_above, has_terminal, keys
 from memd_client.memd import Memd, MemdError, Refused
 
 human = LazyGroup(
@@ -71,20 +71,50 @@ def make_key(memd: Memd) -> Made:
     """
     _may_make(memd)
     passphrase = _new_passphrase()
+    code = signing.new_recovery_code()
     try:
         key = signing.create_key(passphrase)
+        path = Path(signing.key_path(memd.home, key.key_id))
+        signing.write_key(str(path), key)
+        try:
+            enrol_key(memd, key, passphrase, signing.recovery_key(code).public, _terminal_name())
+        except (MemdError, KeyboardInterrupt):
+            path.unlink()  # a key that nobody enrolled is good for nothing
+            raise
     finally:
         signing.wipe(passphrase)
-    code = signing.new_recovery_code()
-    path = Path(signing.key_path(memd.home, key.key_id))
-    signing.write_key(str(path), key)
-    try:
-        memd.enrol(key.public, signing.recovery_key(code).public, _terminal_name())
-    except (MemdError, KeyboardInterrupt):
-        path.unlink()  # a key that nobody enrolled is good for nothing
-        raise
     terminal.show_lines([line.format(code=code) for line in RECOVERY])
     return Made(signing.fingerprint(key.public), str(path))
+
+
+class _Enrolment(msgspec.Struct, frozen=True):
+    """The part of an enrolment's payload that is checked here."""
+
+    key_id: bytes
+    public: bytes
+    recovery_public: bytes = b""
+
+
+class _Body(msgspec.Struct, frozen=True):
+    note: bytes
+    type: str
+    payload: _Enrolment
+    key_id: bytes = b""
+
+
+def enrol_key(memd: Memd, key: signing.KeyFile, passphrase: signing.Secret, recovery_public: bytes, where: str) -> None:
+    """Enrols a key, which signs its own enrolment. Raises PlanDiffers, SigningError, MemdError; then nothing was recorded."""
+    plan = memd.enrol(key.public, recovery_public, where).plan
+    if plan is None or len(plan.events) != 1:
+        raise PlanDiffers("no enrolment")
+    try:
+        body = msgspec.msgpack.decode(plan.events[0].body, type=_Body)
+    except msgspec.MsgspecError:
+        raise PlanDiffers("an event that cannot be read") from None
+    wanted = _Enrolment(key_id=key.key_id, public=key.public, recovery_public=recovery_public)
+    if body != _Body(note=plan.store, type="key_enrolled", payload=wanted, key_id=key.key_id):
+        raise PlanDiffers("another enrolment")
+    memd.seal(plan.token, signing.sign_all(key, passphrase, digests(plan)))
 
 
 def _may_make(memd: Memd) -> None:

@@ -16,6 +16,8 @@ def recalled(view: NoteView, now_ms: int, tags: Sequence[str]) -> str:
     """
     if view.note.forgotten:
         return f"[{view.id}] {words.FORGOTTEN}"
+    if view.damaged:
+        return f"[{view.id}] {words.DAMAGED}"
     lines = [header(view, now_ms, tags)]
     if view.revoked:
         lines.append(f"  {words.tombstone(view, tags)}")

@@ -7,7 +7,9 @@ therefore never makes a good signature bad.
 
 The **identity log** is made of the `key_enrolled` and `key_rejected` events whose subject is the store:
 
-- the first enrolment stands by itself; where it carries a signature, that is its own key's;
+- the first enrolment stands by itself; where it carries a signature, that is its own key's. A store appends no unsigned one any
+  more (store/log_write.py), so that whoever enrols a key has shown that he holds it; one that was written before stands, and is no
+  weaker for it: who can write into the file can sign with a key of his own as well;
 - a later one counts where it is signed by a key enrolled at its place, or by a recovery key;
 - a rejection is signed likewise and ends the key from its place on; what the key signed before stands;
 - the founder's recovery key stands for ever, a later key's as long as the key does.
@@ -35,6 +37,8 @@ Proof = Callable[[bytes, bytes, bytes, int, bytes], bool]
 
 NO_CONTENT: Final = (GENESIS, 0)
 """What stands for content and revision where the subject is no note."""
+
+_PUBLIC_BYTES: Final = 32
 
 _REVISION_MAX: Final = (1 << 64) - 1  # what a signature has room for
 
@@ -69,6 +73,10 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     def public_now(self, key_id: bytes) -> bytes | None:
         return next((e.public for e in self.enrolments if e.key_id == key_id and e.until is None), None)
 
+    def newest(self) -> bytes | None:
+        """The id of the key that was enrolled last and not rejected: the one that signs."""
+        return next((e.key_id for e in reversed(self.enrolments) if e.until is None), None)
+
     def recovery_at(self, place: Place) -> tuple[bytes, ...]:
         """The recovery keys that may sign a key event at a place."""
         return tuple(
@@ -76,6 +84,26 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
             for e in self.enrolments
             if e.recovery_public and (e.stands_at(place) or (e.founder and e.since < place))
         )
+
+
+_P: Final = 2**255 - 19
+_D: Final = -121665 * pow(121666, -1, _P) % _P
+"""The field and the constant of the curve -x² + y² = 1 + d·x²·y² (RFC 8032, section 5.1)."""
+
+
+def is_public_key(public: bytes) -> bool:
+    """Whether 32 bytes are an Ed25519 key that can belong to one holder: a point of the curve, written as RFC 8032 writes it, whose
+    order is large (under one of the eight of small order signatures verify that nobody made)."""
+    if len(public) != _PUBLIC_BYTES:
+        return False
+    y = int.from_bytes(public, "little") & ((1 << 255) - 1)
+    if y >= _P:
+        return False
+    square = y * y % _P
+    above, below = (square - 1) % _P, (_D * square + 1) % _P
+    x_square = above * pow(below, -1, _P) % _P
+    is_small = y in (0, 1, _P - 1) or (_D * square * square + 2 * square - 1) % _P == 0
+    return not is_small and pow(x_square, (_P - 1) // 2, _P) == 1
 
 
 def what_is_signed(event: ev.Event, note_before: Note | None) -> tuple[bytes, int]:

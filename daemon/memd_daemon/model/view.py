@@ -100,6 +100,7 @@ class NoteView(msgspec.Struct, frozen=True, kw_only=True):
     scope_label: str = "repo"  # "repo", "global", "session", or the repository's name where it is another one
     matched_path: str = ""  # the anchor that brought a gotcha here
     absorbed_by: int = 0
+    damaged: bool = False  # its text is not the one that was recorded, or is lost: nothing of it is shown
     quarantined: bool = False  # one of a burst that nobody looked at yet: held from push (evidence.md)
     text_digest: bytes = b""  # frames/digest.py's, where somebody took it of this very view; its ground does not count
 

@@ -1,9 +1,13 @@
 """Which client a hook belongs to, and whether a person can be there (trust-boundary.md, "Who is asking"; Linux's /proc)."""
 
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from typing import Final
 
 import msgspec
+
+PEER: Final[ContextVar[int]] = ContextVar("peer", default=0)
+"""The pid of the process whose request is being served; 0 where the system does not say, and outside any request."""
 
 _STATE_FIELDS: Final = ("state", "ppid", "pgrp", "session", "tty")
 

@@ -4,24 +4,27 @@ A plan holds the very bytes that will be stored. The client shows them, signs, a
 token; the daemon verifies and writes. Nothing is recorded by asking for a plan, and there is no unlocked state here.
 """
 
+import os
 import threading
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-from memd_client import api, signing
+from memd_client import api, signing, terminal
 from memd_daemon import errors, limits
 from memd_daemon.model import event as ev
+from memd_daemon.model.ids import uid_text
+from memd_daemon.model.trust import NO_CONTENT, is_public_key
 from memd_daemon.model.words import Surface
-from memd_daemon.service.asker import Asker, system
+from memd_daemon.service.asker import system
+from memd_daemon.service.clients import ancestors, process
 from memd_daemon.service.parts import Parts
-from memd_daemon.store.port import Snapshot, Txn
+from memd_daemon.store.check import verify as check_store
+from memd_daemon.store.port import Draft, Snapshot, Txn
 
 Finish = Callable[[list[bytes]], api.Sealed]
-
-KEY_IN_USE: Final = "person/key"
-"""The setting that names the key id enrolled on this machine."""
 
 
 class SignedAct(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,10 +45,20 @@ class SignedAct(msgspec.Struct, frozen=True, kw_only=True):
     reason_salt: bytes = b""
 
 
+class Waiting(NamedTuple):
+    """A plan until it is sealed. ``public``: the key that seals it, where that is not enrolled yet."""
+
+    expires_ms: int
+    acts: list[SignedAct]
+    key_id: bytes
+    public: bytes
+    finish: Finish
+
+
 def key_in_use(snapshot: Snapshot) -> bytes:
-    """The id of the enrolled key. Raises NoKey."""
-    key_id = snapshot.setting(KEY_IN_USE)
-    if key_id is None or snapshot.enrolled(key_id) is None:
+    """The id of the enrolled key, by the identity log. Raises NoKey."""
+    key_id = snapshot.key_in_use()
+    if key_id is None:
         raise errors.NoKey
     return key_id
 
@@ -55,15 +68,17 @@ class PlanBook:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: dict[bytes, tuple[int, list[SignedAct], bytes, Finish]] = {}
+        self._waiting: dict[bytes, Waiting] = {}
 
-    def open(self, parts: Parts, acts: Sequence[SignedAct], key_id: bytes, finish: Finish) -> api.Plan:
-        """A plan of these acts; ``finish`` gets the signatures and writes."""
+    def open(
+        self, parts: Parts, acts: Sequence[SignedAct], key_id: bytes, finish: Finish, *, public: bytes = b""
+    ) -> api.Plan:
+        """A plan of these acts; ``finish`` gets the signatures and writes. ``public``: of a key that is not enrolled yet."""
         now = parts.now_ms()
         token = parts.chance(limits.SALT_BYTES)
         with self._lock:
-            self._waiting = {t: w for t, w in self._waiting.items() if w[0] > now}
-            self._waiting[token] = (now + limits.PLAN_LIFE_MS, list(acts), key_id, finish)
+            self._waiting = {t: w for t, w in self._waiting.items() if w.expires_ms > now}
+            self._waiting[token] = Waiting(now + limits.PLAN_LIFE_MS, list(acts), key_id, public, finish)
         return api.Plan(
             token=token,
             store=parts.store.info.store,
@@ -91,29 +106,68 @@ class PlanBook:
     def seal(self, parts: Parts, request: api.Seal) -> api.Sealed:
         """Checks the signatures and carries the plan out. Raises BadSignature; the plan is gone either way."""
         with self._lock:
-            expires, acts, key_id, finish = self._waiting.pop(request.token, (0, [], b"", None))
-        if finish is None or expires < parts.now_ms() or len(request.signatures) != len(acts):
+            plan = self._waiting.pop(request.token, None)
+        if plan is None or plan.expires_ms < parts.now_ms() or len(request.signatures) != len(plan.acts):
             raise errors.BadSignature
         with parts.store.read() as snapshot:
-            public = snapshot.enrolled(key_id)
-        for act, signature in zip(acts, request.signatures, strict=True):
+            public = plan.public or snapshot.enrolled(plan.key_id)
+        for act, signature in zip(plan.acts, request.signatures, strict=True):
             digest = signing.signed_digest(parts.store.info.store, act.body, act.digest, act.revision)
-            if public is None or not signing.verify(public, digest, signature):
+            if not public or not signing.verify(public, digest, signature):
                 raise errors.BadSignature
-        return finish(request.signatures)
+        return plan.finish(request.signatures)
 
 
-def enrol(parts: Parts, request: api.Enrol, asker: Asker) -> api.EnrolReply:
-    """Enrols the first key of this store, or says what is enrolled. Raises KeyKnown, BadRequest for what is no key."""
+def refuse_driven(pid: int, names: Collection[str]) -> None:
+    """Raises EnrolledByPerson where the process that asks stands under an agent's client or has no terminal.
+
+    A hindrance, not a proof (SECURITY.md). Linux alone says who asks; there a process that cannot be looked at is refused.
+    ``names``: process names of the clients.
+    """
+    if process(os.getpid()) is None:
+        return  # a system without /proc
+    peer = process(pid)
+    above = [p.name for p in (*((peer,) if peer else ()), *ancestors(pid))]
+    programs = [part for _, name, program in terminal.ancestors(pid) for part in (name, program) if part]
+    reason = terminal.under_harness(_environment(pid), [*above, *programs])
+    reason = reason or next((f"it runs under {name}" for name in above if name in names), None)
+    if reason is not None:
+        raise errors.EnrolledByPerson(f"this looks like an agent's shell ({reason})")
+    if peer is None or not peer.terminal:
+        raise errors.EnrolledByPerson("the process that asks has no terminal")
+
+
+def _environment(pid: int) -> dict[str, str]:
+    """What the process was started with."""
+    try:
+        told = Path(f"/proc/{pid}/environ").read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return {}
+    return {name: value for name, _, value in (one.partition("=") for one in told.split("\0"))}
+
+
+def enrol(parts: Parts, plans: PlanBook, request: api.Enrol) -> api.EnrolReply:
+    """What is enrolled; for a first key the plan of its enrolment, which it signs itself.
+
+    Raises KeyKnown where one is enrolled, BadRequest for what is no key. Sealing the plan raises KeyKnown as well, and StoreDamaged
+    where the log is not whole: what is missing may be the enrolment of somebody else.
+    """
     with parts.store.read() as snapshot:
-        known = snapshot.setting(KEY_IN_USE)
+        known = snapshot.key_in_use()
         public = snapshot.enrolled(known) if known else None
-    if not request.public:
-        return _enrolled(parts, public)
-    if public is not None:
-        raise errors.KeyKnown(signing.fingerprint(public))
-    if any(len(key) != signing.PUBLIC_BYTES for key in (request.public, request.recovery_public)):
-        raise errors.BadRequest("a public key has 32 bytes, and so has that of the recovery code")
+    if not request.public or public is not None:
+        if request.public and public is not None:
+            raise errors.KeyKnown(signing.fingerprint(public))
+        told = [signing.fingerprint(public)] if public else []
+        return api.EnrolReply(store=parts.store.info.store, enrolled=told)
+    if not all(is_public_key(key) for key in (request.public, request.recovery_public)):
+        raise errors.BadRequest(
+            "a public key is 32 bytes that stand for a point of Ed25519, and so is the recovery code's"
+        )
+    return api.EnrolReply(store=parts.store.info.store, enrolled=[], plan=_enrolment(parts, plans, request))
+
+
+def _enrolment(parts: Parts, plans: PlanBook, request: api.Enrol) -> api.Plan:
     key_id = signing.key_id_of(request.public)
     payload = ev.KeyEnrolled(
         key_id=key_id,
@@ -121,18 +175,39 @@ def enrol(parts: Parts, request: api.Enrol, asker: Asker) -> api.EnrolReply:
         recovery_public=request.recovery_public,
         terminal=parts.redact(request.terminal)[: limits.LINE_MAX_CHARS],
     )
+    event = parts.event("key_enrolled", parts.store.info.store, payload, asker=system(Surface.CLI), key_id=key_id)
+    body = ev.encode_event(event)
+    content, revision = NO_CONTENT
+    act = SignedAct(
+        body=body,
+        content="",
+        salt=b"",
+        digest=content,
+        revision=revision,
+        act="enrol",
+        id=0,
+        change="",
+        kind="",
+        scope="",
+        priority="",
+    )
 
-    def work(txn: Txn) -> None:
-        if txn.setting(KEY_IN_USE) is not None:
-            raise errors.KeyKnown("enrolled a moment ago")
-        draft = parts.draft("key_enrolled", parts.store.info.store, payload, asker=system(Surface.CLI))
-        txn.append([draft], at=parts.now_ms())
-        txn.put_setting(KEY_IN_USE, key_id)
+    def finish(signatures: list[bytes]) -> api.Sealed:
+        refuse_unsound(parts)
 
-    parts.store.write(work)
-    return _enrolled(parts, request.public)
+        def work(txn: Txn) -> None:
+            if txn.key_in_use() is not None:
+                raise errors.KeyKnown("enrolled a moment ago")
+            txn.append([Draft(body=body, sig=signatures[0])], at=parts.now_ms())
+
+        parts.store.write(work)
+        return api.Sealed(id=0, uid=uid_text(event.uid))
+
+    return plans.open(parts, [act], key_id, finish, public=request.public)
 
 
-def _enrolled(parts: Parts, public: bytes | None) -> api.EnrolReply:
-    told = [signing.fingerprint(public)] if public else []
-    return api.EnrolReply(store=parts.store.info.store, enrolled=told)
+def refuse_unsound(parts: Parts) -> None:
+    """Raises StoreDamaged where the log itself is not whole, or signed by keys that nobody enrolled."""
+    found = next((fault for fault in check_store(parts.store) if not fault.derived), None)
+    if found is not None:
+        raise errors.StoreDamaged(f"{found.where} {found.what}, so no key can be enrolled")

@@ -14,6 +14,7 @@ from memd_daemon.service.repos import GLOBAL, Place, name_of
 from memd_daemon.store.port import Snapshot
 
 NO_CONTENT = "(forgotten)"
+DAMAGED = "(damaged)"
 
 
 Looked = dict[tuple[Anchor, ...], tuple[GroundStatus, ...]]
@@ -29,12 +30,15 @@ def view_from_log(snapshot: Snapshot, note: Note, place: Place | None) -> NoteVi
     """The view of one note as far as the log alone says it: its ground is not looked at."""
     content = snapshot.text(note.shown.content)
     lineage = _lineage(snapshot, note)
+    is_damaged = content is None and not note.forgotten and not note.revoked  # a tombstone does without it
+    frame_class = Provenance.AUTO if is_damaged else lineage[0]  # nobody endorsed what lies there, and it is not pushed
     return NoteView(
         id=snapshot.id_of(note.uid) or 0,
         note=note,
-        content=NO_CONTENT if content is None else content,
+        content=(DAMAGED if is_damaged else NO_CONTENT) if content is None else content,
         summary=snapshot.text(note.shown.summary) or "",
-        frame_class=lineage[0],
+        frame_class=frame_class,
+        damaged=is_damaged,
         at_command_line=note.surface == Surface.CLI and not note.session,
         untrusted=lineage[1],
         tombstone=_tombstone(snapshot, note),

@@ -6,13 +6,11 @@ stand for each other; a turn that cannot be read. A rewrite of the whole chain b
 only signed events, or a backup, tell it.
 """
 
-import struct
 from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from memd_daemon.errors import StoreDamaged
 from memd_daemon.model import event as ev
 from memd_daemon.model import fold, trust
 from memd_daemon.model.event import GENESIS, Header, Stored
@@ -23,20 +21,19 @@ from memd_daemon.store import keys
 from memd_daemon.store.indexes import INDEX_TABLES, rows_of
 from memd_daemon.store.log_read import (
     BROKEN,
-    SALT_BYTES,
+    UNREADABLE,
     LogSnapshot,
     decode_commit,
     decode_header,
     decode_stored,
     decode_turn,
+    is_blob,
     tail_of,
 )
 from memd_daemon.store.port import Store
 
 RESTORE: Final = "put a backup back with `memd restore`"
 REINDEX: Final = "`memd reindex` makes it anew from the log"
-UNREADABLE: Final = (StoreDamaged, struct.error)
-"""What reading the log of one subject raises where a commit or a key in it is not what it should be."""
 LOOK: Final = "look at `memd log` of the note; what it claims has no effect"
 
 
@@ -49,6 +46,11 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     uid: bytes = b""
     origin: bytes = b""
     seq: int = 0
+
+    @property
+    def derived(self) -> bool:
+        """Whether it can be made anew from the log; else the log itself, or what stands beside it, is not what was written."""
+        return self.remedy == REINDEX
 
 
 def _at_commit(origin: bytes, seq: int, what: str, remedy: str = RESTORE) -> Fault:
@@ -91,11 +93,7 @@ def _faults(snapshot: LogSnapshot) -> Iterator[Fault]:
 
 def _changed_texts(snapshot: LogSnapshot) -> set[bytes]:
     """Digests under which another text lies."""
-    return {
-        digest
-        for digest, raw in snapshot.kv.scan(keys.BLOBS)
-        if len(raw) < SALT_BYTES or ev.blob_digest(raw[:SALT_BYTES], raw[SALT_BYTES:]) != digest
-    }
+    return {digest for digest, raw in snapshot.kv.scan(keys.BLOBS) if not is_blob(digest, raw)}
 
 
 class _Log:

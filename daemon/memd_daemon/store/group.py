@@ -9,14 +9,16 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from memd_daemon.errors import Stopping
-from memd_daemon.limits import GROUP_COMMIT_MAX_WRITES
+from memd_daemon.errors import MemdError, Stopping
+from memd_daemon.limits import GROUP_COMMIT_MAX_WRITES, SIGNED_LOOK_WAIT_S
 from memd_daemon.store.kv import Reading, Writing
-from memd_daemon.store.log_read import LogSnapshot
+from memd_daemon.store.log_read import UNREADABLE, LogSnapshot
 from memd_daemon.store.log_write import LogTxn
 from memd_daemon.store.port import StoreInfo
+from memd_daemon.store.trusted import Trusted
 
 T = TypeVar("T")
 
@@ -49,12 +51,15 @@ class GroupStore:
     def __init__(self, environment: Environment, info: StoreInfo) -> None:
         self.info = info
         self._environment = environment
-        self._checked: dict[bytes, bytes] = {}
+        self.trusted = Trusted()
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closing = threading.Lock()
         self._closed = False
         self._writer = threading.Thread(target=self._drain, name="store-writer", daemon=True)
         self._writer.start()
+        self._looker = threading.Thread(target=self._look_through, name="store-looker", daemon=True)
+        self._looker.start()
+        self.trusted.complete.wait(SIGNED_LOOK_WAIT_S)
 
     @property
     def commits(self) -> int:
@@ -64,7 +69,7 @@ class GroupStore:
     @contextlib.contextmanager
     def read(self) -> Iterator[LogSnapshot]:
         with self._environment.reading() as tables:
-            yield LogSnapshot(tables, self.info, self._checked)
+            yield LogSnapshot(tables, self.info, self.trusted)
 
     def write(self, work: Callable[[LogTxn], T]) -> T:
         """Raises whatever ``work`` raises, Stopping after `close`, and StoreFull, StoreReadOnly or StoreDamaged where nothing
@@ -91,7 +96,20 @@ class GroupStore:
         if not already:
             self._queue.put(None)
             self._writer.join()
+            self._looker.join()
             self._environment.close()
+
+    def _look_through(self) -> None:
+        """Learns which notes a person has signed for, and makes those anew that stand otherwise than their log says."""
+        with contextlib.suppress(MemdError, *UNREADABLE):  # what is damaged is named by `memd verify`
+            with self.read() as snapshot:
+                snapshot.learn()
+            for subject in self.trusted.signed_subjects():
+                with self.read() as snapshot:
+                    stands = snapshot.stands(subject)
+                if not stands:
+                    self.trusted.raise_doubt(subject)
+                    self.write(partial(LogTxn.refold, subject=subject))
 
     def _drain(self) -> None:
         last = False
@@ -116,4 +134,4 @@ class GroupStore:
                 job.future.set_exception(raised)
 
     def _inside(self, job: _Job) -> Callable[[Writing], Any]:
-        return lambda tables: job.work(LogTxn(tables, self.info, self._checked))
+        return lambda tables: job.work(LogTxn(tables, self.info, self.trusted))

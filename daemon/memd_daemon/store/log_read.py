@@ -1,10 +1,12 @@
 """The port's `Snapshot` over ordered tables: each method is a few look-ups of store/keys.py.
 
-A cached fold that rests on a signature is checked against the log once in the life of a process before it is believed, so that an
-edit of the store's file endorses nothing; the same goes for one that cannot be read.
+A cached fold that rests on a signature, or that should (store/trusted.py), is checked against the log once in the life of a process
+before it is believed, so that an edit of the store's file neither endorses nor takes back; the same goes for one that cannot be
+read. A text that is not the one its digest names is given to nobody.
 """
 
 import itertools
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
@@ -12,15 +14,20 @@ import msgspec
 from memd_client import signing
 from memd_daemon.errors import StoreDamaged
 from memd_daemon.model import fold, trust
-from memd_daemon.model.event import Header, Stored, decode_event
+from memd_daemon.model.event import Header, Stored, blob_digest, decode_event
 from memd_daemon.model.note import Note, decode_note, encode_note
 from memd_daemon.model.turn import Turn
 from memd_daemon.store import keys
+from memd_daemon.store.indexes import rows_of
 from memd_daemon.store.kv import Reading
 from memd_daemon.store.port import Counts, StoreInfo
+from memd_daemon.store.trusted import Trusted
 
 BROKEN = (msgspec.ValidationError, msgspec.DecodeError)
 """What decoding raises for bytes that are not what they should be."""
+
+UNREADABLE = (StoreDamaged, struct.error)
+"""What reading the log of one subject raises where a commit or a key in it is not what it should be."""
 
 _commit_decoder = msgspec.msgpack.Decoder(tuple[bytes, tuple[bytes, ...]])
 _event_decoder = msgspec.msgpack.Decoder(tuple[bytes, bytes])
@@ -77,6 +84,11 @@ def decode_turn(raw: bytes) -> Turn:
     return _turn_decoder.decode(raw)
 
 
+def is_blob(digest: bytes, raw: bytes) -> bool:
+    """Whether a row of the table of texts is the one that its digest names."""
+    return len(raw) >= SALT_BYTES and blob_digest(raw[:SALT_BYTES], raw[SALT_BYTES:]) == digest
+
+
 def proof_for(store: bytes) -> trust.Proof:
     """How signatures are checked in this store."""
 
@@ -87,15 +99,12 @@ def proof_for(store: bytes) -> trust.Proof:
 
 
 class LogSnapshot:
-    """`memd_daemon.store.port.Snapshot` over a keeper of tables.
+    """`memd_daemon.store.port.Snapshot` over a keeper of tables. ``trusted`` is shared by all snapshots of a store."""
 
-    ``checked`` is shared by all snapshots of a store: uid -> digest16 of a cached fold that was compared with the log.
-    """
-
-    def __init__(self, kv: Reading, info: StoreInfo, checked: dict[bytes, bytes]) -> None:
+    def __init__(self, kv: Reading, info: StoreInfo, trusted: Trusted) -> None:
         self.kv = kv
         self.info = info
-        self._checked = checked
+        self.trusted = trusted
         self._proof = proof_for(info.store)
         self._identity: trust.Identity | None = None
 
@@ -104,16 +113,22 @@ class LogSnapshot:
     def note(self, uid: bytes) -> Note | None:
         raw = self.kv.get(keys.FOLDS, uid)
         if raw is None:
-            return None
+            return self._note_anew(uid, b"") if uid != self.info.store and self.trusted.signed_places(uid) else None
         try:
             note = decode_note(raw)
         except BROKEN:
-            return self.fold_from_log(uid)
-        if not trust.says_a_person_acted(note) or self._checked.get(uid) == keys.digest16(raw):
+            return self._note_anew(uid, raw)
+        if note.uid == uid and not (self.trusted.must_compare(uid) or trust.says_a_person_acted(note)):
             return note
+        return note if self.trusted.folds.get(uid) == keys.digest16(raw) else self._note_anew(uid, raw)
+
+    def _note_anew(self, uid: bytes, cached: bytes) -> Note | None:
+        """The note from its log; ``cached`` is believed from now on where it is the same."""
         made = self.fold_from_log(uid)
-        if made is not None and encode_note(made) == raw:
-            self._checked[uid] = keys.digest16(raw)
+        if cached != (b"" if made is None else encode_note(made)):
+            self.trusted.raise_doubt(uid)
+        elif cached:
+            self.trusted.folds[uid] = keys.digest16(cached)
         return made
 
     def notes(self, *, newest_first: bool = True) -> Iterator[tuple[int, Note]]:
@@ -148,12 +163,21 @@ class LogSnapshot:
 
     def text(self, digest: bytes) -> str | None:
         raw = self.kv.get(keys.BLOBS, digest) if digest else None
-        return None if raw is None else raw[SALT_BYTES:].decode()
+        return raw[SALT_BYTES:].decode() if raw is not None and self._is_text(digest, raw) else None
+
+    def _is_text(self, digest: bytes, raw: bytes) -> bool:
+        """Whether a blob is the text that was recorded under this digest; else nobody may see it."""
+        if is_blob(digest, raw):
+            return True
+        self.trusted.raise_doubt(digest)
+        return False
 
     def salted_text(self, digest: bytes) -> tuple[bytes, str]:
         raw = self.kv.get(keys.BLOBS, digest)
         if raw is None:
             raise KeyError(digest)
+        if not self._is_text(digest, raw):
+            raise StoreDamaged(f"the text {digest.hex()[:16]}… is not the one that was recorded")
         return raw[:SALT_BYTES], raw[SALT_BYTES:].decode()
 
     # --- the log
@@ -198,8 +222,16 @@ class LogSnapshot:
     def log_of(self, uid: bytes) -> list[Stored]:
         """The events of one subject by place, signatures not judged. What names another subject is not among them, whatever the
         index says: a signature is good for one note."""
-        found = (self.stored_at(keys.place_of_subject_key(key)) for key, _ in self.kv.scan(keys.SUBJECTS, uid))
-        return [stored for stored in found if stored is not None and stored.event.note == uid]
+        places = [keys.place_of_subject_key(key) for key, _ in self.kv.scan(keys.SUBJECTS, uid)]
+        unentered = self.trusted.signed_places(uid).difference(places)  # a signed event counts whatever the index holds
+        found = ((place, self.stored_at(place)) for place in (*places, *sorted(unentered)))
+        return [
+            stored
+            for place, stored in found
+            if stored is not None
+            and stored.event.note == uid
+            and (place not in unentered or keys.place_bytes(stored.place) == place)
+        ]
 
     def judged(self, uid: bytes) -> list[Stored]:
         """The events of one subject in fold order, waiting ones last, signatures judged."""
@@ -218,6 +250,31 @@ class LogSnapshot:
 
     def enrolled(self, key_id: bytes) -> bytes | None:
         return self.identity().public_now(key_id)
+
+    def key_in_use(self) -> bytes | None:
+        return self.identity().newest()
+
+    def stands(self, uid: bytes) -> bool:
+        """Whether the cached fold of a note and its index rows are those that its log gives."""
+        if uid == self.info.store:
+            return True
+        made, id_, raw = self.note(uid), self.id_of(uid), self.kv.get(keys.FOLDS, uid)
+        if made is None or id_ is None:
+            return made is None and raw is None
+        rows = all(self.kv.get(table, key) == value for table, key, value in rows_of(made, id_))
+        return rows and encode_note(made) == raw
+
+    def learn(self) -> None:
+        """Looks at every event once (store/trusted.py)."""
+        self.trusted.learn(self.kv.scan(keys.EVENTS), self._stored_in)
+
+    def _stored_in(self, key: bytes, raw: bytes) -> Stored | None:
+        origin, seq, index = keys.of_event_key(key)
+        try:
+            header = self.header_of(origin, seq)
+            return None if header is None else decode_stored(raw, header, index)
+        except BROKEN:
+            return None
 
     def tail(self, uid: bytes) -> Tail:
         raw = self.kv.get(keys.TAILS, uid)

@@ -16,11 +16,11 @@ from memd_daemon.model import event as ev
 from memd_daemon.model import fold, trust
 from memd_daemon.model.event import GENESIS, Header, Stored
 from memd_daemon.model.ids import UID_BYTES, hybrid_next, uuid7
-from memd_daemon.model.note import Note, encode_note
+from memd_daemon.model.note import Note, decode_note, encode_note
 from memd_daemon.model.turn import Turn
 from memd_daemon.model.words import Actor
 from memd_daemon.store import keys
-from memd_daemon.store.indexes import replace_rows
+from memd_daemon.store.indexes import replace_rows, rows_of
 from memd_daemon.store.kv import Writing
 from memd_daemon.store.log_read import (
     BROKEN,
@@ -33,6 +33,7 @@ from memd_daemon.store.log_read import (
     tail_of,
 )
 from memd_daemon.store.port import CommitReceipt, Draft, StoreInfo
+from memd_daemon.store.trusted import Trusted
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -54,8 +55,8 @@ class LogTxn(LogSnapshot):
 
     kv: Writing
 
-    def __init__(self, kv: Writing, info: StoreInfo, checked: dict[bytes, bytes]) -> None:
-        super().__init__(kv, info, checked)
+    def __init__(self, kv: Writing, info: StoreInfo, trusted: Trusted) -> None:
+        super().__init__(kv, info, trusted)
         self.kv = kv
 
     # --- this store's own commits
@@ -103,8 +104,10 @@ class LogTxn(LogSnapshot):
     def _refuse_unproved(self, stored: Stored) -> None:
         event = stored.event
         if event.type in trust.KEY_TYPES:
+            if not stored.sig:
+                raise NotSigned  # the first key too: it signs itself, so that nobody enrols one that he does not hold
             if event.uid not in self.identity().accepted:
-                raise BadSignature if stored.sig else NotSigned
+                raise BadSignature
         elif event.actor == Actor.HUMAN and not stored.sig:
             raise NotSigned
         elif stored.sig and not stored.signed:
@@ -175,6 +178,7 @@ class LogTxn(LogSnapshot):
     def _place(self, stored: Stored) -> Placed:
         """Enters an event into the log of its subject and lets fold and indexes follow."""
         subject, place = stored.event.note, keys.place_bytes(stored.place)
+        before = self.note(subject)  # while the log still ends before this event
         tail = self.tail(subject)
         twin = self.kv.get(keys.EVENT_UIDS, stored.event.uid)
         if twin is None or place < twin:
@@ -185,16 +189,17 @@ class LogTxn(LogSnapshot):
         strays = any(p is not None and self.kv.get(keys.SUBJECTS, subject + p) is None for p in parents)
         fresh = twin is None and tail.waiting == 0 and not strays and subject != self.info.store
         simple = fresh and (waits or place > tail.place)
-        placed = self._carry_on(stored, waits) if simple else self._fold_anew(stored)
+        if stored.sig:
+            self.trusted.add(stored)
+        placed = self._carry_on(stored, before, waits) if simple else self._fold_anew(stored)
         waiting = tail.waiting + waits if simple else self._count_waiting(subject)
         new = Tail(place=max(place, tail.place), events=tail.events + 1, waiting=waiting)
         self.kv.put(keys.TAILS, subject, _encoder.encode(new))
         return placed
 
-    def _carry_on(self, stored: Stored, waits: bool) -> Placed:
+    def _carry_on(self, stored: Stored, before: Note | None, waits: bool) -> Placed:
         if waits:
             return Placed(stored, waits)
-        before = self.note(stored.event.note)
         if stored.sig:
             seen = before
             if before is None or before.heads != tuple(sorted(set(stored.event.parents))):
@@ -214,7 +219,7 @@ class LogTxn(LogSnapshot):
                 self._judge_anew()
         known = self.judged(subject)
         done = {s.event.uid for s in fold.order(known)[0]}
-        self._put_note(subject, self.note(subject), fold.fold(known))
+        self._put_note(subject, self._entered(subject), fold.fold(known))
         itself = next((s for s in known if s.place == stored.place), stored)
         return Placed(itself, stored.event.uid not in done)
 
@@ -224,7 +229,15 @@ class LogTxn(LogSnapshot):
         for subject in sorted(subjects - {self.info.store}):
             log = self.log_of(subject)
             if any(stored.sig for stored in log):
-                self._put_note(subject, self.note(subject), fold.fold(self.judge(log)))
+                self._put_note(subject, self._entered(subject), fold.fold(self.judge(log)))
+
+    def _entered(self, uid: bytes) -> Note | None:
+        """The cached fold, right or wrong: what the index rows that stand follow from."""
+        raw = self.kv.get(keys.FOLDS, uid)
+        try:
+            return None if raw is None else decode_note(raw)
+        except BROKEN:
+            return None
 
     def _count_waiting(self, subject: bytes) -> int:
         return len(fold.order(self.log_of(subject))[1])
@@ -240,7 +253,8 @@ class LogTxn(LogSnapshot):
             id_ = self._new_id(uid)
         raw = encode_note(after)
         self.kv.put(keys.FOLDS, uid, raw)
-        self._checked[uid] = keys.digest16(raw)
+        if self.trusted.must_compare(uid):
+            self.trusted.folds[uid] = keys.digest16(raw)
         replace_rows(self.kv, id_, before, after)
         if after.forgotten and not (before is not None and before.forgotten):
             self._drop(uid, id_)
@@ -343,6 +357,13 @@ class LogTxn(LogSnapshot):
             self.kv.put(keys.SETTINGS, name, value)
 
     # --- from the log alone
+
+    def refold(self, subject: bytes) -> None:
+        """One note's fold and index rows made anew; rows that neither fold gives are left to `rebuild`."""
+        made = self.fold_from_log(subject)
+        self._put_note(subject, self._entered(subject), made)
+        for table, key, value in rows_of(made, self.id_of(subject) or 0) if made is not None else ():
+            self.kv.put(table, key, value)
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Every derived table but the vectors made anew; gives the number of notes."""

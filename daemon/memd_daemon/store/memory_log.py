@@ -21,6 +21,7 @@ from memd_daemon.store.ledger import TableLedger
 from memd_daemon.store.log_read import LogSnapshot
 from memd_daemon.store.log_write import LogTxn
 from memd_daemon.store.port import StoreInfo
+from memd_daemon.store.trusted import Trusted
 
 T = TypeVar("T")
 
@@ -148,7 +149,8 @@ class MemoryStore:
     def __init__(self, *, clock: Callable[[], int] | None = None, store: bytes | None = None) -> None:
         at = clock() if clock is not None else time.time_ns() // NS_PER_MS
         self._environment = MemoryEnvironment(keys.STORE_TABLES)
-        self._checked: dict[bytes, bytes] = {}
+        self.trusted = Trusted()
+        self.trusted.complete.set()  # a new store has no rows to look at
         self._closed = False
         self.info = StoreInfo(
             store=store or uuid7(at, os.urandom(10)), origin=uuid7(at, os.urandom(10)), format=STORE_FORMAT, path=""
@@ -159,12 +161,12 @@ class MemoryStore:
         if self._closed:
             raise Stopping
         with self._environment.reading() as tables:
-            yield LogSnapshot(tables, self.info, self._checked)
+            yield LogSnapshot(tables, self.info, self.trusted)
 
     def write(self, work: Callable[[LogTxn], T]) -> T:
         if self._closed:
             raise Stopping
-        return self._environment.writing(lambda tables: work(LogTxn(tables, self.info, self._checked)))
+        return self._environment.writing(lambda tables: work(LogTxn(tables, self.info, self.trusted)))
 
     def submit(self, work: Callable[[LogTxn], T]) -> "Future[T]":
         with ThreadPoolExecutor(max_workers=1) as pool:  # done when this returns; what the work raises is in the future

@@ -75,11 +75,14 @@ class Snapshot(Protocol):
         ...
 
     def text(self, digest: bytes) -> str | None:
-        """The blob's text; None where it was forgotten or is not here."""
+        """The blob's text; None where it was forgotten, is not here, or is another than the one that was recorded."""
         ...
 
     def salted_text(self, digest: bytes) -> tuple[bytes, str]:
-        """(salt, text) of a blob, for a signer who checks what is signed. Raises KeyError where it is not here."""
+        """(salt, text) of a blob, for a signer who checks what is signed.
+
+        Raises KeyError where it is not here, StoreDamaged where another text lies in its place.
+        """
         ...
 
     def events_of(self, uid: bytes) -> list[Stored]:
@@ -97,6 +100,10 @@ class Snapshot(Protocol):
 
     def enrolled(self, key_id: bytes) -> bytes | None:
         """The public key enrolled under this id in this store and not rejected, or None."""
+        ...
+
+    def key_in_use(self) -> bytes | None:
+        """The id of the key that was enrolled last and not rejected, by the identity log; None where there is none."""
         ...
 
     def turn(self, number: int) -> Turn | None: ...

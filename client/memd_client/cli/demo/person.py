@@ -1,11 +1,20 @@
 """The demo's person: a throwaway key whose passphrase this process makes and uses itself, and a forger who has none.
 
-The same functions sign as at a terminal; only the asking is left out.
+The same functions sign as at a terminal; only the asking is left out. A daemon enrols no key for a process without a terminal or
+under an agent's client, and the demo may be run by one; so a process of its own, adopted by init, enrols the key at a terminal
+that the demo drives: what SECURITY.md says that any process of the same user can do.
 """
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
 from memd_client import api, signing
+from memd_client.cli.human import enrol_key
 from memd_client.cli.sign import Asked, checked, digests
 from memd_client.memd import Memd, MemdError
 
@@ -21,13 +30,48 @@ class Key(msgspec.Struct, frozen=True):
         return signing.sign_all(self.file, self.passphrase, digests(plan))
 
 
-def enrol(memd: Memd, passphrase: str) -> Key:
-    """Makes a key, keeps it encrypted in the home, and enrols it."""
-    key = Key(signing.create_key(passphrase.encode()), passphrase.encode())
-    signing.write_key(signing.key_path(memd.home, key.file.key_id), key.file)
+AT_TERMINAL = """\
+import fcntl, os, sys, termios
+if os.fork():
+    os._exit(0)
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+from memd_client.cli.demo.person import enrol_here
+enrol_here(sys.argv[1], sys.stdin.readline().strip())
+"""
+PATIENCE_S = 30.0  # for what takes a second on an idle machine
+
+
+def enrol(memd: Memd, passphrase: str, environ: Mapping[str, str]) -> Key:
+    """Makes a key, keeps it encrypted in the home, and enrols it. ``environ``: that of a person's shell, without any marker."""
+    driver, terminal = os.openpty()
+    try:
+        os.write(driver, f"{passphrase}\n".encode())
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", AT_TERMINAL, str(memd.home)],
+            env=environ,
+            stdin=terminal,
+            capture_output=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    finally:
+        os.close(terminal)
+        os.close(driver)
+    if not done.stdout:
+        raise MemdError("demo", f"no key could be enrolled: {done.stderr.decode(errors='replace').strip()}")
+    return Key(signing.load_key(done.stdout.decode()), passphrase.encode())
+
+
+def enrol_here(home: str, passphrase: str) -> None:
+    """What the process at the demo's terminal does; prints where the key lies."""
+    key = signing.create_key(passphrase.encode())
+    path = signing.key_path(home, key.key_id)
+    signing.write_key(path, key)
     recovery = signing.recovery_key(signing.new_recovery_code())
-    memd.enrol(key.file.public, recovery.public, "the demo")
-    return key
+    with Memd(Path(home)) as memd:
+        enrol_key(memd, key, passphrase.encode(), recovery.public, "the demo")
+    sys.stdout.write(path)
 
 
 def endorse(memd: Memd, key: Key, content: str, *, kind: str) -> int:

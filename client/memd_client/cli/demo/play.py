@@ -56,7 +56,7 @@ def rule_opens_the_session(world: World) -> None:
     """1. What a person endorsed opens every session."""
     scratch, stage = world.scratch, world.stage
     with scratch.client() as memd:
-        key = enrol(memd, scratch.passphrase)
+        key = enrol(memd, scratch.passphrase, scratch.environ)
         stage.does("you", f'memd remember "{RULE}" --kind directive --endorse   (and your passphrase)')
         world.rule = endorse(memd, key, RULE, kind="directive")
     world.agent = scratch.agent()
