@@ -145,3 +145,11 @@ def test_the_gate_reads_evidence_and_not_the_score(gate: GateEvidence | None, pa
     """Cosine, or a share of the words with two terms or one identifier; no score opens it."""
     one = make_one(score=99.0, gate=gate, provenance="human")
     assert sift(make_now(Moment.PROMPT_SUBMIT), one) == ("" if passes else "below-gate")
+
+
+@pytest.mark.parametrize("cosine", [None, 0.0, 0.349, 0.35, 0.599, 0.60, 1.0])
+def test_words_are_asked_only_where_they_can_decide(cosine: float | None) -> None:
+    """Where they cannot, all or none of them give the same verdict; where they can, they do."""
+    none, all_ = GateEvidence(cosine=cosine), GateEvidence(cosine=cosine, idf_share=1.0, terms=9, identifiers=9)
+    verdicts = {passes_gate(make_one(gate=gate)) for gate in (none, all_)}
+    assert (len(verdicts) == 2) == words_decide(none)

@@ -138,7 +138,7 @@ class WordIndex:
     def evidence(self, query: QueryWords, text: str) -> Evidence:
         """What a note's text shares with the query."""
         terms = terms_of(text)
-        own = {(field, term) for field, found in self._fields(terms).items() for term in found}
+        own = {("stem", stem) for stem in self._stems(terms.words)} | {("gram", pair) for pair in terms.grams}
         matched = query.weights.keys() & own
         mass = sum(query.weights.values())
         share = min(1.0, sum(query.weights[term] for term in matched) / mass) if mass else 0.0

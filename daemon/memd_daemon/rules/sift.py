@@ -9,7 +9,7 @@ from memd_daemon.frames.digest import rendering_digest, same_rendering
 from memd_daemon.limits import GATE_COSINE, GATE_IDF_SHARE, GATE_TERMS_MIN, GATE_WORDS_COSINE
 from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Currency, Kind, Priority, Provenance, Shelf, TaskState
-from memd_daemon.rules.situation import Candidate, Situation
+from memd_daemon.rules.situation import Candidate, GateEvidence, Situation
 from memd_hooks.events import Moment
 
 ARRIVES: Final[dict[Moment, frozenset[Kind]]] = {
@@ -109,9 +109,14 @@ def passes_gate(one: Candidate) -> bool:
     gate = one.gate
     if gate is None:
         return False
-    near = gate.cosine is None or gate.cosine >= GATE_WORDS_COSINE
-    words = gate.idf_share >= GATE_IDF_SHARE and (gate.terms >= GATE_TERMS_MIN or gate.identifiers > 0)
-    return (gate.cosine or 0.0) >= GATE_COSINE or (words and near)
+    if not words_decide(gate):
+        return (gate.cosine or 0.0) >= GATE_COSINE
+    return gate.idf_share >= GATE_IDF_SHARE and (gate.terms >= GATE_TERMS_MIN or gate.identifiers > 0)
+
+
+def words_decide(gate: GateEvidence) -> bool:
+    """Whether the words in common decide: not where the two are near enough without them, or too far for words alone."""
+    return gate.cosine is None or GATE_WORDS_COSINE <= gate.cosine < GATE_COSINE
 
 
 def _below_gate(now: Situation, one: Candidate) -> bool:

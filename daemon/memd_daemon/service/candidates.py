@@ -12,11 +12,13 @@ from memd_daemon.model.delivery import Context
 from memd_daemon.model.note import Note
 from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Kind, Priority, Provenance
+from memd_daemon.rules.sift import words_decide
 from memd_daemon.rules.situation import Candidate, GateEvidence
 from memd_daemon.service.known import Known, Views
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.recall import weighed
 from memd_daemon.service.repos import Place, scopes_at
+from memd_daemon.service.search import Hit, Match
 from memd_daemon.service.views import Looked, grounded, view_from_log
 from memd_daemon.store.port import LedgerSnapshot, Snapshot
 from memd_hooks.events import Moment
@@ -106,26 +108,45 @@ def _on_path(parts: Parts, known: Known, snapshot: Snapshot, place: Place, scope
     return known(("path", place.scope, scope, path), made)
 
 
+class Asked:
+    """A prompt as the notes are searched for it: what its words alone say can be known while its vector is being computed."""
+
+    def __init__(self, parts: Parts, scopes: tuple[str, ...], prompt: str) -> None:
+        self._parts = parts
+        self._scopes = scopes
+        self._prompt = prompt
+        self._by_words = parts.search.by_words(prompt, scopes)
+        self.match = parts.search.matcher(prompt)
+
+    def hits(self, vector: Any) -> list[Hit]:
+        """The notes that words and vector bring up, best first."""
+        found, scopes = self._parts.search, self._scopes
+        return found.find(self._prompt, scopes, limits.FUSION_CANDIDATES, vector=vector, by_words=self._by_words)
+
+
+def _that_prompts_tell(snapshot: Snapshot, id_: int) -> Note | None:
+    """The note if a prompt could bring it: one of class auto is never told unasked, and must not take the place of another."""
+    uid = snapshot.uid_of(id_)
+    note = snapshot.note(uid) if uid else None
+    told = note is not None and note.kind == Kind.FINDING and note.provenance != Provenance.AUTO
+    return note if told else None
+
+
 def on_prompt(
-    parts: Parts, snapshot: Snapshot, place: Place, session: str, prompt: str, vector: Any
+    parts: Parts, snapshot: Snapshot, place: Place, hits: Iterable[Hit], match: Callable[[str], Match]
 ) -> list[Candidate]:
-    """Findings that the prompt brings up, best first, each with the evidence that the gate reads."""
-    hits = parts.search.find(prompt, scopes_at(place, session), limits.FUSION_CANDIDATES, vector=vector)
-    match: Callable[[str], Any] = parts.search.matcher(prompt)
+    """Findings among the hits, best first, each with the evidence that the gate reads."""
     found = []
     for hit in hits:
-        uid = snapshot.uid_of(hit.id)
-        note = snapshot.note(uid) if uid else None
-        # A note of class auto is never told unasked: a repository's commits must not take the places of what may be.
-        if note is None or note.kind != Kind.FINDING or note.provenance == Provenance.AUTO:
+        note = _that_prompts_tell(snapshot, hit.id)
+        if note is None:
             continue
-        evidence = match(snapshot.text(note.shown.content) or "")
-        gate = GateEvidence(
-            cosine=hit.cosine,
-            idf_share=evidence.idf_share,
-            terms=evidence.terms,
-            identifiers=evidence.identifiers,
-        )
+        gate = GateEvidence(cosine=hit.cosine)
+        if words_decide(gate):
+            words = match(snapshot.text(note.shown.content) or "")
+            gate = GateEvidence(
+                cosine=hit.cosine, idf_share=words.idf_share, terms=words.terms, identifiers=words.identifiers
+            )
         score, _ = weighed(parts, note, hit.relevance)
         found.append((score, note, gate))
         if len(found) >= limits.PROMPT_CANDIDATES:

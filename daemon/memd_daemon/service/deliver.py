@@ -8,7 +8,7 @@ answer whose deadline has passed, or that the client has no way to take, leaves 
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotInTime
 from typing import Any, Final
@@ -26,7 +26,8 @@ from memd_daemon.service.clients import Client, client_above
 from memd_daemon.service.contexts import DELIVERED, OFFERED, entered, with_paths
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.parts import Parts
-from memd_daemon.service.repos import Place, place_of
+from memd_daemon.service.repos import Place, place_of, scopes_at
+from memd_daemon.service.search import Hit, Match
 from memd_daemon.store.port import LedgerSnapshot, Snapshot
 from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
 
@@ -44,7 +45,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     event: HookEvent
     place: Place
     paths: tuple[str, ...]
-    vector: Any = None
+    hits: Sequence[Hit] = ()  # what a prompt found, best first, and how far its words stand in a text
+    match: Callable[[str], Match] | None = None
     vectors: str = ""
 
 
@@ -116,20 +118,24 @@ class Deliverer:
         return reply
 
     def _called(self, hook: wire.Hook, harness: Harness, event: HookEvent, place: Place, client: Client | None) -> Call:
-        """Stores a prompt's turn and takes its vector; resolves the paths of a file moment."""
-        vector, vectors = None, ""
+        """Stores a prompt's turn and searches the notes for it; resolves the paths of a file moment."""
+        asked, vectors = None, ""
+        hits: Sequence[Hit] = ()
         if event.moment == Moment.PROMPT_SUBMIT:
             pending = self._embedding.submit(self._parts.search.embed, event.prompt)
             if not hook.is_probe:
                 store_prompt(self._parts, hook, harness, event, place, client, self._parts.now_ms(), spooled=False)
+            asked = candidates.Asked(self._parts, scopes_at(place, event.session), event.prompt)
             vector, vectors = self._query_vector(event.prompt, pending, hook.deadline_ns)
+            hits = asked.hits(vector)
         paths = (relative_path(place.checkout.root, event.cwd, p) for p in event.paths)
         return Call(
             hook=hook,
             event=event,
             place=place,
             paths=tuple(p for p in paths if p),
-            vector=vector,
+            hits=hits,
+            match=asked.match if asked else None,
             vectors=vectors,
         )
 
@@ -182,10 +188,8 @@ class Deliverer:
         found: list[Candidate] = []
         if call.event.moment in (Moment.READ, Moment.PRE_EDIT):
             found = candidates.on_paths(self._parts, snapshot, call.place, context.session, call.paths)
-        elif call.event.moment == Moment.PROMPT_SUBMIT:
-            found = candidates.on_prompt(
-                self._parts, snapshot, call.place, context.session, call.event.prompt, call.vector
-            )
+        elif call.match is not None:
+            found = candidates.on_prompt(self._parts, snapshot, call.place, call.hits, call.match)
         if not found:
             return Decision()
         cap = harness.CAP_UNITS - (harness.cost_units(owed.text + BLOCK_BREAK) if owed.text else 0)

@@ -333,14 +333,30 @@ class Search:
         """The token table's vector of a text, or None while it is not in."""
         return self._table.vector(text) if self._table is not None else None
 
-    def find(self, query: str, scopes: Iterable[str], k: int, *, vector: Any = None, cold: bool = False) -> list[Hit]:
-        """The k best of these scopes, best first; by the table's vector where none is given."""
+    def by_words(self, query: str, scopes: Iterable[str]) -> list[tuple[int, float]]:
+        """(id, score) of the notes of these scopes that the query's words find, best first: `find`'s half without a vector."""
+        words = self._words
+        return words.search(query, scopes, limits.FUSION_CANDIDATES) if words is not None else []
+
+    def find(
+        self,
+        query: str,
+        scopes: Iterable[str],
+        k: int,
+        *,
+        vector: Any = None,
+        cold: bool = False,
+        by_words: Sequence[tuple[int, float]] | None = None,
+    ) -> list[Hit]:
+        """The k best of these scopes, best first; by the table's vector where none is given.
+
+        ``by_words``: what `by_words` gave for this very query and these scopes, where that was asked ahead.
+        """
         from memd_daemon.index.fuse import fuse
 
         asked = list(scopes)
         asked += [COLD + s for s in asked] if cold else []
-        words = self._words
-        ranked = words.search(query, asked, limits.FUSION_CANDIDATES) if words is not None else []
+        ranked = self.by_words(query, asked) if by_words is None else by_words
         if vector is None:
             vector = self.table_vector(query)
         near: list[tuple[int, float]] = []
