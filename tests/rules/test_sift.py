@@ -9,6 +9,7 @@ from memd_daemon.limits import GATE_COSINE, GATE_IDF_SHARE, GATE_TERMS_MIN
 from memd_daemon.model.view import GroundStatus
 from memd_daemon.model.words import Kind
 from memd_daemon.rules import RULES, WHY, GateEvidence, decide, sift
+from memd_daemon.rules.sift import passes_gate, words_decide
 from memd_hooks.events import Moment
 from tests.frames.make import TAGS
 from tests.rules.make import make_now, make_one
