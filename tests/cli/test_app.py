@@ -137,6 +137,12 @@ def test_an_interrupted_command_says_so(monkeypatch: pytest.MonkeyPatch, capsys:
         (["hook-command", "lunch", "--harness", "claude"], "no event `lunch`"),
         (["uninstall", "--purge", "--harness", "claude"], "--purge"),
         (["frobnicate"], "No such command"),
+        (["lst"], "Did you mean `list`?"),
+        (["human", "inti"], "Did you mean `init`?"),
+        (["list", "--knd", "task"], "--kind"),
+        (["list", "--kind", "rumour"], "no kind `rumour`"),
+        (["list", "--provenance", "god"], "no class `god`"),
+        (["remember", " "], "A note needs a content"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_says_what_is_right(
@@ -154,3 +160,24 @@ def test_a_home_that_is_no_path_is_usage(capsys: pytest.CaptureFixture[str], mon
     monkeypatch.setenv("MEMD_HOME", "relative/home")
     assert run(["status"]) == 2
     assert "MEMD_HOME" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["human"], ["bench"]])
+def test_the_name_alone_asks_for_help(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    """On stdout, exit 0: that is no mistake."""
+    assert run(words) == 0
+    told = capsys.readouterr()
+    assert "Commands:" in told.out
+    assert told.err == ""
+
+
+@pytest.mark.parametrize("words", [["list"], ["logs"], ["status"], ["uninstall"], ["doctor"]])
+def test_another_users_home_is_said_in_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str]
+) -> None:
+    """By every command, before it reads or writes anything there."""
+    monkeypatch.setenv("MEMD_HOME", str(tmp_path))
+    monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
+    assert run(words) == 1
+    assert "belongs to another user: run memd as that user" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

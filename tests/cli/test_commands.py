@@ -98,6 +98,53 @@ def test_the_life_of_a_note(world: World) -> None:
     assert len(world.memd("log", note).out.splitlines()) == len(types)
 
 
+def test_a_list_tells_what_befell_a_note_in_words(world: World) -> None:
+    """Also in a pipe: a tombstone in place of a revoked note's content, a mark on what a newer one or its end has settled."""
+    wrong = world.note("Backups lie in the cellar of the office.")
+    world.memd("revoke", str(wrong), "--reason", "the cellar was sold")
+    old = world.note("Invoices are numbered by the clerk.")
+    world.note("Invoices are numbered by the shop since June.", "--supersedes", str(old))
+    task = world.note("Rename the ledger table.", "--kind", "task")
+    world.memd("done", str(task))
+    rows = {line.split()[0]: line for line in world.memd("list", "--superseded", "--all").out.decode().splitlines()}
+    assert "Previously believed (recorded" in rows[f"[{wrong}]"]
+    assert "[superseded] Invoices" in rows[f"[{old}]"]
+    assert "[closed] Rename" in rows[f"[{task}]"]
+    assert world.memd("unsupersede", str(old), "--json").json["effect"] == "applied"
+    assert b"[superseded] Invoices" not in world.memd("list", "--superseded", "--all").out
+
+
+def test_a_write_says_what_else_it_did(world: World) -> None:
+    """A secret that was taken out, the note that it revoked or replaced, and that a rule of an agent's is no order yet."""
+    said = world.memd("remember", "The gate's token is password=kX92hunter2Qz8 for now.").out.decode()
+    assert "a secret was taken out" in said
+    wrong, old = world.note("The moon is made of cheese."), world.note("The cheese is from Gouda.")
+    revoked = world.memd("remember", "It is made of anorthosite rock.", "--contradicts", str(wrong)).out.decode()
+    replaced = world.memd("remember", "This year it comes from Edam.", "--supersedes", str(old)).out.decode()
+    rule = world.memd("remember", "Write dates the long way round.", "--kind", "directive").out.decode()
+    assert f"[{wrong}] is revoked" in revoked
+    assert f"[{old}] is superseded by it" in replaced
+    assert "told as unendorsed memory until you endorse it: `memd promote" in rule
+    plain = world.memd("remember", "Paper is made of wood.").out.decode()
+    assert not any(words in plain for words in ("secret", "is revoked", "superseded", "unendorsed"))
+
+
+def test_an_empty_list_names_its_filters(fresh: World) -> None:
+    """So that a filter that hides everything is seen."""
+    assert "no notes hold here" in fresh.memd("list").err
+    assert (
+        "no revoked notes of kind task of class human"
+        in fresh.memd("list", "--kind", "task", "--provenance", "human", "--revoked").err
+    )
+    assert "session abc" in fresh.memd("deliveries", "--session", "abc").err
+
+
+def test_what_is_shown_ends_with_its_last_line(world: World) -> None:
+    """No blank line after it."""
+    note = str(world.note("A note to be looked at."))
+    assert not world.memd("show", note).out.endswith(b"\n\n")
+
+
 def test_tasks_are_done_and_reopened(world: World) -> None:
     """And a note that is no task is refused."""
     task = str(world.note("Upgrade the parser to version 3.", "--kind", "task"))

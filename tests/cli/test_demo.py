@@ -35,7 +35,7 @@ def test_every_scene_shows_what_it_should_and_nothing_is_left(tmp_path: Path) ->
     assert [f"{n}/7" in text for n in range(1, 8)] == [True] * 7
     for words in (play.DIRECTIVE + play.RULE, play.HELD_ONCE, play.CHANGED, play.STRUCK, play.AUTO):
         assert words in text
-    assert text.splitlines()[-1] == "`scripts/memd install` puts it into your own client."
+    assert text.splitlines()[-1] == "`memd install` puts it into your own client."
     assert list(tmp_path.iterdir()) == []
 
 

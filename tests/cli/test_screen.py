@@ -1,6 +1,7 @@
 """What a command prints: nothing of a note steers a terminal, and a pipe gets plain text."""
 
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -67,3 +68,84 @@ def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever the value, and readable."""
     screen.emit({"text": "a\x1bb", "none": None})
     assert capsys.readouterr().out == '{\n  "text": "a\\u001bb",\n  "none": null\n}\n'
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 40 columns."""
+    monkeypatch.setattr(screen, "is_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize(
+    ("parts", "options", "shown"),
+    [
+        (("short",), {}, "short\n"),
+        ((), {}, "\n"),
+        (("  " + "word " * 10,), {}, "  " + "word " * 6 + "word\n  word word word\n"),
+        (("label     ", "word " * 8), {"hang": 10}, "label     " + "word " * 5 + "word\n          word word\n"),
+        (("word " * 10 + "end",), {"whole": True}, "word " * 10 + "end\n"),
+        (("one\ntwo",), {}, "one\ntwo\n"),
+    ],
+)
+def test_a_line_on_a_terminal_breaks_at_words(
+    capsys: pytest.CaptureFixture[str], parts: tuple[str, ...], options: dict[str, int], shown: str
+) -> None:
+    """What is broken off stands under where the line began, or under its label; what is to be pasted stays whole."""
+    screen.say(*parts, **options)  # type: ignore[arg-type]
+    assert [line.rstrip() for line in capsys.readouterr().out.split("\n")] == [s.rstrip() for s in shown.split("\n")]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_columns_that_can_be_spared_go_before_the_last_is_too_narrow(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the order given, and none where there is room."""
+    columns, row = ("when", "who", "state", "notes"), ("2026-11-30 10:00", "session-a", "delivered", "[1] [2] " * 5)
+    monkeypatch.setenv("COLUMNS", "62")
+    screen.table(columns, [row], spare=("state", "who"))
+    narrow = capsys.readouterr().out
+    assert "delivered" not in narrow
+    assert "session-a" in narrow
+    assert "[1] [2] [1] [2]" in narrow
+    monkeypatch.setenv("COLUMNS", "120")
+    screen.table(columns, [row], spare=("state", "who"))
+    assert "delivered" in capsys.readouterr().out
+
+
+def program(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("argv", "started", "on_path", "words"),
+    [
+        ("-c", "", False, "memd"),
+        ("/env/bin/memd", "scripts/memd", False, "scripts/memd"),
+        ("{env}", "", False, "{env}"),
+        ("{env}", "scripts/memd", True, "memd"),
+        ("{env}", "", True, "memd"),
+    ],
+)
+def test_the_command_is_named_as_it_can_be_typed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, argv: str, started: str, on_path: bool, words: str
+) -> None:
+    """`memd` where the PATH leads to this very program, also by a link; else what it was started as."""
+    env = program(tmp_path / "env" / "bin" / "memd")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "memd").symlink_to(env)
+    monkeypatch.setattr("sys.argv", [argv.format(env=env)])
+    monkeypatch.setenv("PATH", str(tmp_path / "bin") if on_path else "/nowhere")
+    monkeypatch.setenv(screen.STARTED_AS, started)
+    assert screen.command_words() == words.format(env=env)
+    assert screen.spoken("run `memd start`, not memd start") == f"run `{words.format(env=env)} start`, not memd start"
+
+
+@pytest.mark.parametrize(("number", "told"), [(0, "0 notes"), (1, "1 note"), (2, "2 notes")])
+def test_one_is_no_plural(number: int, told: str) -> None:
+    """Zero is many."""
+    assert screen.count(number, "note") == told

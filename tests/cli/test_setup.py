@@ -69,6 +69,64 @@ def test_a_purge_is_said_at_a_terminal(client: World) -> None:
     assert settings(client) == OWN
 
 
+def test_what_a_purge_would_remove_is_said_and_another_word_than_its_own_too(client: World) -> None:
+    """A dry run names the store; a wrong word says which was expected."""
+    client.memd("install", "--harness", "claude", "--json")
+    dry = client.memd("uninstall", "--purge", "--dry-run").out.decode()
+    assert f"{client.home}: remove it, with every note in it" in dry
+    assert "nothing was written" in dry
+    code, shown = client.at_terminal("uninstall", "--purge", answers=[("Type purge: ", "porridge")])
+    assert code == 1
+    assert "The word was not `purge`" in shown
+
+
+def test_the_daemon_goes_with_the_last_hook(client: World) -> None:
+    """Said with its pid; as long as another harness is installed it stays."""
+    client.memd("install", "--json")
+    pid = client.memd("status", "--json").json["daemon"]["pid"]
+    assert "has stopped" not in client.memd("uninstall", "--harness", "git").out.decode()
+    assert f"The daemon (pid {pid}) has stopped." in client.memd("uninstall").out.decode()
+    assert client.memd("status", "--json").json["daemon"]["state"] == "not running"
+
+
+def test_install_into_a_project_does_nothing_by_halves(client: World) -> None:
+    """Refused where it would show: no git hook, no daemon, no table of hooks, and the line for .gitignore on a line of its own."""
+    ran = client.memd("install", "--project", "--harness", "claude", "--no-git")
+    halves = client.memd("install", "--project")
+    for told in (ran, halves):
+        text = told.out.decode()
+        assert told.code == 1
+        assert text.count("would show up in `git status`") == 1
+        assert "    .claude/settings.local.json" in text.splitlines()
+        assert "Nothing was installed." in text
+        assert "nothing to change" not in text
+        assert "session-start" not in text
+    assert not (client.repository / ".git" / "hooks" / "post-commit").exists()
+    assert client.memd("status", "--json").json["daemon"]["state"] == "not running"
+    assert client.memd("install", "--project", "--harness", "claude,git").code == 1
+    assert (client.repository / ".git" / "hooks" / "post-commit").exists()
+
+
+def test_a_repository_without_the_hook_is_told_of(client: World) -> None:
+    """With what puts it in; it is no fault, for somebody may want it so."""
+    client.memd("install", "--harness", "claude", "--no-git", "--json")
+    for words in ("status", "doctor"):
+        ran = client.memd(words)
+        assert ran.code == 0
+        assert "`memd install --harness git`" in ran.out.decode()
+    client.memd("install", "--harness", "git", "--json")
+    assert "no git hook" not in client.memd("status").out.decode()
+
+
+def test_what_is_written_is_one_line_a_file_unless_asked(client: World) -> None:
+    """Every line of it with -v."""
+    brief = client.memd("uninstall") and client.memd("install", "--harness", "claude", "--no-git").out.decode()
+    assert "hooks into " + str(client.user_home / ".claude" / "settings.json") in brief
+    assert "bin/hook" not in brief
+    client.memd("uninstall")
+    assert "bin/hook" in client.memd("install", "--harness", "claude", "-v").out.decode()
+
+
 def test_no_client_is_said(fresh: World) -> None:
     """Nothing is written where there is nothing to write to."""
     ran = fresh.memd("install", "--json", cwd=fresh.folder, PATH="/nowhere")

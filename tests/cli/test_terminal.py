@@ -53,6 +53,15 @@ def test_two_different_passphrases_make_no_key(fresh: World) -> None:
     assert fresh.memd("human", "show", "--json").json == {"enrolled": [], "keys": []}
 
 
+def test_a_short_passphrase_is_refused_before_it_is_asked_for_again(fresh: World) -> None:
+    """The rule stands above the question."""
+    code, shown = fresh.at_terminal("human", "init", answers=[("New passphrase: ", "short")])
+    assert code == 1
+    assert "8 characters or more" in shown[: shown.index("New passphrase: ")].replace("\n", " ")
+    assert "again" not in shown
+    assert fresh.memd("human", "show", "--json").json == {"enrolled": [], "keys": []}
+
+
 @pytest.mark.parametrize("marker", ["CLAUDECODE", "CODEX_SESSION_ID"])
 def test_an_agents_shell_gets_no_key(fresh: World, marker: str) -> None:
     """Even at a terminal: the environment names the client that runs it."""
@@ -99,6 +108,25 @@ def test_three_wrong_passphrases_end_it(enrolled: World) -> None:
     assert code == 1
     assert "Three wrong" in shown
     assert provenance(enrolled, note) == "agent"
+
+
+def test_a_persons_no_to_a_proposal_is_signed(enrolled: World) -> None:
+    """`confirm` asks for the passphrase where a proposal stands, settles it, and asks for nothing where none does."""
+    words = ("remember", "Reviews are done by two people.", "--kind", "directive", "--endorse", "--json")
+    code, shown = enrolled.at_terminal(*words, answers=[ANSWER])
+    assert code == 0, shown
+    note = str(next(n["id"] for n in enrolled.memd("list", "--json").json if n["content"] == words[1]))
+    assert enrolled.memd("revoke", note, "--reason", "too slow", "--json").json["effect"] == "proposed"
+    before = enrolled.memd("status", "--json").json["queue"]["proposals"]
+    told = enrolled.memd("status").out.decode()
+    assert "to change what you endorsed" in told
+    assert "`memd confirm" in told
+    code, shown = enrolled.at_terminal("confirm", note, answers=[ANSWER])
+    assert code == 0, shown
+    assert f"confirm [{note}]" in shown
+    assert enrolled.memd("status", "--json").json["queue"]["proposals"] == before - 1
+    code, shown = enrolled.at_terminal("confirm", note)
+    assert (code, ASKED in shown) == (0, False)
 
 
 def test_recording_and_endorsing_is_one_act(enrolled: World) -> None:

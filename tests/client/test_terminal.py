@@ -296,3 +296,42 @@ def test_an_interpreter_is_named_by_its_script(tmp_path: Path) -> None:
     )
     ended = subprocess.run([sys.executable, "-B", str(script)], capture_output=True, text=True, check=True)
     assert ended.stdout == f"{script}\n"
+
+
+TRIES = """
+import time
+key = signing.create_key({passphrase!r}, n=2**15)
+def pause(seconds):
+    os.write(2, b"paused")
+    sys.stdin.readline()
+try:
+    signatures = terminal.sign_asking(key, [bytes(32)], ["line of the plan"], pause)
+    print("signed", len(signatures))
+except signing.SigningError as error:
+    print(error.code)
+"""
+
+
+def test_nothing_that_is_typed_between_tries_shows_or_counts(screens: list[Screen]) -> None:
+    """Not while the passphrase is judged, not in the pause before the next question."""
+    screens.append(screen := Screen(TRIES.format(passphrase=PASSPHRASE)))
+    screen.until(b"line of the plan\r\nPassphrase: ")
+    screen.type(b"not this one\n")
+    assert screen.until(b"That passphrase does not open the key.\r\n") == b"\r\n"
+    assert screen.process.stderr is not None
+    assert screen.process.stderr.read(6) == b"paused"
+    screen.type(b"typed too early\n")
+    assert screen.process.stdin is not None
+    screen.process.stdin.write(b"go\n")
+    screen.process.stdin.flush()
+    assert screen.until(b"Passphrase: ") == b""
+    screen.type(PASSPHRASE + b"\n")
+    assert screen.out() == "signed 1\n"
+
+
+def test_a_new_passphrase_that_is_too_short_is_refused_at_once(screens: list[Screen]) -> None:
+    """Before it is asked for a second time."""
+    screens.append(screen := Screen(ask([], again="Once more: ", least=8)))
+    screen.until(b"Passphrase: ")
+    screen.type(b"1234567\n")
+    assert screen.out() == "passphrase-too-short\n"

@@ -57,6 +57,15 @@ def test_a_checkout_that_is_ready_runs_memd_at_once(checkout: Checkout) -> None:
     assert (ran.stdout, ran.stderr, ran.returncode) == (f"memd|recall|two words|{checkout.base}|", "", 0)
 
 
+def test_memd_is_told_how_it_was_called(checkout: Checkout) -> None:
+    """So that its own words name a command that works: the link, where it was called by one."""
+    program(checkout.root / ".venv" / "bin" / "python", '#!/bin/sh\nprintf %s "$MEMD_COMMAND"\n')
+    script = checkout.root / "scripts" / "memd"
+    (checkout.base / "short").symlink_to(script)
+    assert checkout.call().stdout == str(script)
+    assert checkout.call(checkout.base / "short").stdout == str(checkout.base / "short")
+
+
 @pytest.mark.parametrize("target", ["it's a checkout/scripts/memd", "absolute"])
 def test_it_finds_its_checkout_through_links(checkout: Checkout, target: str) -> None:
     """A link to a link, relative or absolute, leads to the same memd."""
