@@ -6,7 +6,6 @@ key, not this user's settings of git. Hooks are run in the very form a client ru
 init, so that no client above the demo counts as theirs.
 """
 
-import contextlib
 import os
 import secrets
 import shutil
