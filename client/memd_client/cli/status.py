@@ -130,7 +130,7 @@ def lacks_git_hook(home: Path) -> bool:
 
 
 def _lines(told: dict[str, Any]) -> list[tuple[str, list[Part]]]:
-    lines = [("memd", _daemon(told["daemon"]))]
+    lines: list[tuple[str, list[Part]]] = [("memd", _daemon(told["daemon"]))]
     if told["store"]:
         lines += [("store", _store(told["store"])), ("index", _index(told["index"]))]
     lines += [("hooks", line) for line in _hooks(told)]
