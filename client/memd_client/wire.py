@@ -70,7 +70,6 @@ HOOK = b"hook"
 RECEIPT = b"receipt"
 MCP = b"mcp"
 PING = b"ping"
-STATUS = b"status"
 STOP = b"stop"
 
 # Statuses of a reply, one byte on the wire.
@@ -139,6 +138,8 @@ SPOOL_MAX_AGE_S = 24 * 3600
 SPOOL_SUFFIX = b".spool"
 SPOOL_MAGIC = b"memd/1 spool\n"
 SPOOL_FIELDS = 7
+# One file: a call's frames, and their lengths around them.
+SPOOLED_MAX_BYTES = STDIN_MAX_BYTES + CWD_MAX_BYTES + ENVIRONMENT_MAX_BYTES + 1024
 
 # Session ids and client markers, and what git tells its hooks. Never a key, and nothing that is not named here leaves
 # the process.

@@ -140,10 +140,6 @@ class ReasonNeeded(Refused):
     """Say why: `--reason` is what the next reader of note {} will see in its place."""
 
 
-class SystemMayNotRevoke(Refused):
-    """memd itself never calls a note wrong; a revocation needs an agent or a person."""
-
-
 class Cycle(Refused):
     """Note {} cannot be {} by note {}: that would close a circle."""
 
@@ -236,20 +232,20 @@ class SourceIsChecked(Refused):
     """A source `user` is not taken on anybody's word: bind the user's own words with `--evidence TURN:EXCERPT` instead."""
 
 
+class SourceIsCaptured(Refused):
+    """A source `{}` is memd's own to say, of what it saw itself: leave it out, or name what you read (`tool:REF`, `document:REF`)."""
+
+
+class NameHoldsSecret(Refused):
+    """The path of this {} holds what looks like a credential, so it is not stored: rename it, or record the note without it."""
+
+
 class NoSession(Refused):
     """There is no live agent session here to hold a session note: record it with `--scope repo`."""
 
 
 class TooMany(Refused):
     """{}: {} were given, the limit is {}."""
-
-
-class NotAuto(Refused):
-    """Note {} stands at `{}`; this surface raises `auto` to `agent` only. Endorsement is a person's act at a terminal."""
-
-
-class NotHeldTogether(Refused):
-    """Note {} is {}; {}"""
 
 
 class Fault(MemdError):
@@ -260,6 +256,10 @@ class Fault(MemdError):
 
 class SocketFolderUnsafe(MemdError):
     """{} is not a private folder of this user: remove it, then start the daemon again."""
+
+
+class FolderUnsafe(MemdError):
+    """{} {}, and what memd keeps is this user's alone: {}."""
 
 
 class EmptyQuery(UsageError):

@@ -1,10 +1,12 @@
 """git is asked about repositories that anybody may have made."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from memd_daemon import limits
 from memd_daemon.ground import repository
 from tests.service.desk import git, make_repo
 
@@ -18,6 +20,11 @@ gpgsig -----BEGIN PGP SIGNATURE-----
 
 Signed by nobody
 """
+
+
+def repr_short(value: object) -> str:
+    return repr(value)[:20]
+
 
 QUESTIONS = [
     ("log", "-g", "-n", "1", "--format=%H", "HEAD", "--"),
@@ -69,3 +76,56 @@ def test_nothing_is_fetched(hostile: Path) -> None:
     git(hostile, "config", "protocol.ext.allow", "always")
     repository.git(str(hostile), "show", "--format=", "--name-only", "HEAD", "--")
     assert not (hostile.parent / "sprung").exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "remote"),
+    [
+        ('[remote "origin"]\n\turl = https://Host:8443/a/b.git\n', "host/a/b"),
+        ('[remote "origin"]\n\turl = https://user:pa@host/a/b.git?private_token=x#y\n', "host/a/b"),
+        ('[remote "origin"]\n\turl = git@host:a/b.git\n', "host/a/b"),
+        ('[remote "a"]\nurl=https://h/1\n[remote "b"]\nurl=https://h/2\n', ""),
+        ('[remote "o"]\nurl = x' + " " * 900_000 + "\x00\n", ""),
+        ('[remote "o"]\n' + "url = x\n" * 100_000, "/base/x"),
+        ('[remote "o"]\nurl = /tmp/\0x\n', "/tmp/\ufffdx"),
+        ('[remote "o"]\nurl = ~nobody\0/x\n', "/base/~nobody\ufffd/x"),
+        ('[remote "o"]\nurl =\n', ""),
+        ('[remote "' * 10_000 + "\nurl = x\n", ""),
+    ],
+)
+def test_a_remote_is_read_from_whatever_stands_in_a_config(config: str, remote: str) -> None:
+    """In time that grows with its length, without credentials and query, and never with an exception."""
+    assert repository.primary_remote(config, "/base") == remote
+
+
+@pytest.mark.parametrize(
+    ("given", "real"),
+    [
+        ("", "/"),
+        ("/nowhere/\0x", "/nowhere/\ufffdx"),
+        ("/nowhere/\ud800x", "/nowhere/\ufffdx"),
+        ("/nowhere/\udce9", "/nowhere/\udce9"),
+        ("nowhere", "/nowhere"),
+        ("/" + "a/" * 1_000_000, "/" + "a/" * 2_047 + "a"),
+    ],
+)
+def test_every_name_of_a_directory_is_some_path(given: str, real: str) -> None:
+    """What no path can hold is replaced or cut; bytes that are no UTF-8 stay, since they lead to a directory."""
+    assert repository.real_path(given).rstrip("/") == real.rstrip("/")
+
+
+@pytest.mark.parametrize("name", ["HEAD", "config", "commondir"])
+@pytest.mark.parametrize("content", [b"\xe9\0\xff", b"ref: refs/heads/\xe9\n", b"a/" * 400_000, None], ids=repr_short)
+def test_a_checkout_comes_out_of_any_bytes(tmp_path: Path, name: str, content: bytes | None) -> None:
+    """Latin-1, NUL, a megabyte, a FIFO: the root is found, and what is kept of it is text."""
+    repo = make_repo(tmp_path / "repo")
+    file = repo / ".git" / name
+    if content is None:
+        file.unlink(missing_ok=True)
+        os.mkfifo(file)
+    else:
+        file.write_bytes(content)
+    found = repository.find_checkout(str(repo))
+    assert found.root == str(repo)
+    found.branch.encode()
+    assert len(found.branch) <= limits.LINE_MAX_CHARS

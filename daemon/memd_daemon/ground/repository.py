@@ -2,13 +2,17 @@
 
 A `Checkout` is one working tree; the repository is known by its **common directory** (shared by all worktrees), its primary
 remote and, only where an older path is gone, its root commits. Names of directories decide nothing.
+
+What lies there is a stranger's: every file is read up to a bound, in time that grows with its length alone, and whatever its bytes
+are, a checkout comes out of it. Paths keep bytes that are no UTF-8 (as surrogate escapes), so that they lead to their files; names
+that are kept or told (`Checkout.branch`, `relative_path`) are text.
 """
 
 import os
 import re
+import stat
 import subprocess
 import unicodedata
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -16,8 +20,13 @@ import msgspec
 from memd_daemon import limits
 
 _SCP_LIKE: Final = re.compile(r"^(?:[^@/]+@)?([^:/]+):(?!//)(.+)$")
-_SECTION: Final = re.compile(r'^\s*\[remote "(.+)"\]\s*$')
-_URL: Final = re.compile(r"^\s*url\s*=\s*(.+?)\s*$")
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+_SECTION_BEGIN: Final = '[remote "'
+_SECTION_END: Final = '"]'
+_BRANCH_BEGIN: Final = "ref: refs/heads/"
+
+_READING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
+"""A FIFO in the place of a file opens at once and is then seen for what it is."""
 
 
 class Checkout(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,12 +36,30 @@ class Checkout(msgspec.Struct, frozen=True, kw_only=True):
     common: str = ""  # real path of the common git directory
     git_dir: str = ""  # this working tree's own git directory
     remote: str = ""  # normalized; "" without one
-    branch: str = ""  # "" when detached or outside git
+    branch: str = ""  # "" when detached or outside git; text, at most LINE_MAX_CHARS
+
+
+def real_path(given: str) -> str:
+    """The real path of what anybody may have named.
+
+    What no path can hold (a NUL, half a surrogate pair, more than a system takes) is replaced or cut: the answer is always a path.
+    """
+    named = given[: limits.PATH_MAX_CHARS].replace("\0", "\ufffd")
+    try:
+        os.fsencode(named)
+    except UnicodeEncodeError:
+        named = clean(named)
+    return os.path.realpath(os.path.join("/", named))
+
+
+def clean(name: str) -> str:
+    """A name from the disk or from git as text: bytes that are no UTF-8 become replacement characters."""
+    return _SURROGATES.sub("\ufffd", name)
 
 
 def find_checkout(directory: str) -> Checkout:
     """The checkout that ``directory`` lies in, or the directory itself outside git. Never raises for what lies on disk."""
-    here = os.path.realpath(directory or "/")
+    here = real_path(directory)
     probe = here
     while True:
         git_dir = _git_dir(probe)
@@ -47,11 +74,11 @@ def find_checkout(directory: str) -> Checkout:
 def _read(path: str) -> str:
     """A small regular file's text; "" where there is none (a FIFO must not hang the daemon)."""
     try:
-        if not Path(path).is_file():
-            return ""
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read(limits.GIT_FILE_MAX_BYTES)
-    except OSError:
+        with os.fdopen(os.open(path, _READING), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return ""
+            return file.read(limits.GIT_FILE_MAX_BYTES).decode("utf-8", "surrogateescape")
+    except (OSError, ValueError):
         return ""
 
 
@@ -67,30 +94,50 @@ def _git_dir(directory: str) -> str:
 
 
 def _checkout(root: str, git_dir: str) -> Checkout:
-    shared = _read(os.path.join(git_dir, "commondir")).strip()
-    common = os.path.realpath(os.path.join(git_dir, shared) if shared else git_dir)
+    common = _common_of(git_dir)
     head = _read(os.path.join(git_dir, "HEAD")).strip()
-    branch = head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
-    remote = primary_remote(_read(os.path.join(common, "config")), os.path.dirname(common))
-    return Checkout(root=os.path.realpath(root), common=common, git_dir=git_dir, remote=remote, branch=branch)
+    branch = clean(head.removeprefix(_BRANCH_BEGIN)) if head.startswith(_BRANCH_BEGIN) else ""
+    return Checkout(
+        root=real_path(root),
+        common=common,
+        git_dir=git_dir,
+        remote=primary_remote(_read(os.path.join(common, "config")), os.path.dirname(common)),
+        branch=branch[: limits.LINE_MAX_CHARS],
+    )
+
+
+def _common_of(git_dir: str) -> str:
+    shared = _read(os.path.join(git_dir, "commondir")).strip()
+    return real_path(os.path.join(git_dir, shared) if shared else git_dir)
 
 
 def primary_remote(config: str, base: str) -> str:
     """The normalized URL of `origin`, else of the only remote, else "": a fork's `upstream` must not name its upstream."""
     urls: dict[str, str] = {}
     name = ""
-    for line in config.splitlines():
-        section = _SECTION.match(line)
-        if section or line.lstrip().startswith("["):
-            name = section.group(1) if section else ""
-        elif name and (url := _URL.match(line)):
-            urls.setdefault(name, url.group(1))
+    for line in config.split("\n"):
+        if len(line) > limits.GIT_LINE_MAX_CHARS:
+            continue  # nobody's remote
+        said = line.strip()
+        if said.startswith("["):
+            name = _remote_named(said)
+        elif name:
+            key, _, url = said.partition("=")
+            if key.rstrip().lower() == "url" and url.strip():
+                urls.setdefault(name, url.strip())
     chosen = urls.get("origin") or (next(iter(urls.values())) if len(urls) == 1 else "")
     return normalize_remote(chosen, base) if chosen else ""
 
 
+def _remote_named(section: str) -> str:
+    """The remote's name in a section's head; "" for the head of another section."""
+    if not (section.startswith(_SECTION_BEGIN) and section.endswith(_SECTION_END)):
+        return ""
+    return section[len(_SECTION_BEGIN) : -len(_SECTION_END)]
+
+
 def normalize_remote(url: str, base: str = "/") -> str:
-    """``host/path`` for network URLs; the real path's common directory for local ones."""
+    """``host/path`` for network URLs, without credentials, query and fragment; the real path's common directory for local ones."""
     scheme, found, rest = url.partition("://")
     if found and scheme != "file":
         host, _, path = rest.rpartition("@")[2].partition("/") if "@" in rest.split("/")[0] else rest.partition("/")
@@ -98,32 +145,28 @@ def normalize_remote(url: str, base: str = "/") -> str:
     scp = None if found or url.startswith(("/", ".", "~")) else _SCP_LIKE.match(url)
     if scp:
         return f"{scp.group(1).lower()}/{_bare(scp.group(2))}"
-    local = os.path.realpath(os.path.join(base, os.path.expanduser(rest if found else url)))
+    local = rest if found else url
+    local = real_path(os.path.join(base, os.path.expanduser(local) if local.startswith("~/") else local))
     nested = _git_dir(local)
-    return _checkout_common(nested) if nested else local
-
-
-def _checkout_common(git_dir: str) -> str:
-    shared = _read(os.path.join(git_dir, "commondir")).strip()
-    return os.path.realpath(os.path.join(git_dir, shared) if shared else git_dir)
+    return _common_of(nested) if nested else local
 
 
 def _bare(path: str) -> str:
-    return path.strip("/").removesuffix(".git")
+    return path.partition("?")[0].partition("#")[0].strip("/").removesuffix(".git")
 
 
 def relative_path(checkout_root: str, cwd: str, given: str) -> str | None:
-    """``given`` (absolute, or relative to ``cwd``) relative to the checkout's root, ``/``-separated, NFC; None outside it.
+    """``given`` (absolute, or relative to ``cwd``) relative to the checkout's root, ``/``-separated, NFC text; None outside it.
 
     Symbolic links resolve, so that two ways to a file are one; the last part may be missing (a file about to be written).
     """
     if not given or "\0" in given:
         return None
-    real = os.path.realpath(os.path.join(cwd, given))
+    real = real_path(os.path.join(cwd, given))
     root = checkout_root.rstrip("/")
     if not real.startswith(root + "/"):
         return None
-    return unicodedata.normalize("NFC", real[len(root) + 1 :])
+    return unicodedata.normalize("NFC", clean(real[len(root) + 1 :]))
 
 
 def git(checkout_root: str, *words: str, deadline_s: float = limits.GIT_DEADLINE_S) -> str | None:

@@ -12,6 +12,7 @@ import msgspec
 from memd_daemon import errors, limits
 from memd_daemon.model.delivery import Context
 from memd_daemon.model.words import Actor, Surface
+from memd_daemon.service.names import id_kept
 from memd_daemon.store.port import Ledger
 
 SESSION_NAMES: Final = {
@@ -64,7 +65,7 @@ def live_session(ledger: Ledger, env: Mapping[str, str]) -> Context | None:
     """
     found: dict[str, Context] = {}
     for name, harness in SESSION_NAMES.items():
-        context = ledger.context(env[name], "") if env.get(name) else None
+        context = ledger.context(id_kept(env[name]), "") if env.get(name) else None
         if context is not None and not context.ended and context.harness == harness:
             found[context.session] = context
     return next(iter(found.values())) if len(found) == 1 else None

@@ -1,5 +1,6 @@
 """What hooks tell memd: the user's turns, verbatim but for redaction, and commits (evidence.md; hooks.md, section 4)."""
 
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ from memd_daemon.model.turn import Turn, Witness
 from memd_daemon.model.words import Attestation, Kind, Priority, Provenance, SourceType, Surface
 from memd_daemon.service import text
 from memd_daemon.service.asker import Asker, system
+from memd_daemon.service.names import is_safe
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.remember import commit_note
 from memd_daemon.service.repos import Place
@@ -80,8 +82,12 @@ def _prompt_text(parts: Parts, prompt: str) -> str:
 
 
 def _same_prompt(txn: Txn, event: HookEvent, words: str, at: int) -> int | None:
+    """The turn that this prompt is already: equal words under the same prompt id, or without one within the window."""
     if event.prompt_id:
-        return txn.turn_of_prompt(event.session, event.prompt_id)
+        if txn.turn_of_prompt(event.session, event.prompt_id) is None:
+            return None
+        lately = islice(txn.turns(session=event.session), limits.SAME_PROMPT_TURNS)
+        return next((t.number for t in lately if t.witness.prompt_id == event.prompt_id and t.text == words), None)
     last = next(txn.turns(session=event.session), None)
     if last is None or last.text != words or last.witness.prompt_id:
         return None
@@ -105,29 +111,40 @@ def record_commit(parts: Parts, event: HookEvent, place: Place, at_ms: int = 0) 
     session = event.session if event.session and parts.ledger.context(event.session, "") else ""
     asker = Asker(actor=system(Surface.GIT).actor, surface=Surface.GIT, session=session)
     wanted = _commit_wanted(parts, place, session, made)
-    return commit_note(parts, wanted, asker, once=f"commit/{place.scope}/{made.sha}")
+    amended = _once(place, made.amended) if made.amended else ""
+    return commit_note(parts, wanted, asker, once=_once(place, made.sha), amended=amended)
+
+
+def _once(place: Place, sha: str) -> str:
+    """The setting that holds the uid of a commit's note."""
+    return f"commit/{place.scope}/{sha}"
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit as git tells it. ``move`` is the reflog's word for how HEAD came to it, "" where there is no reflog."""
+    """A commit as git tells it. ``move`` is the reflog's word for how HEAD came to it, "" where there is no reflog.
+
+    ``amended`` is the sha of the commit that this one was made in the place of, "" for any other.
+    """
 
     sha: str
     parents: tuple[str, ...]
     subject: str
     move: str = ""
+    amended: str = ""
 
 
 def _commit_made(root: str, at_ms: int) -> Made | None:
     """The commit that HEAD's reflog had come to by that moment (its newest line for 0), else the commit at HEAD."""
-    count = str(limits.REFLOG_LOOKED_AT if at_ms else 1)
+    count = str(limits.REFLOG_LOOKED_AT if at_ms else limits.REFLOG_MOVE_AND_BEFORE)
     told = repository.git(
         root, "log", "-g", "-n", count, "--date=unix", f"--format={_LINE}%x00%gd%x00%gs", "HEAD", "--"
     )
-    for line in (told or "").splitlines():
-        sha, parents, subject, moved, move = (line.split("\0") + [""] * len(_FIELDS))[: len(_FIELDS)]
+    lines = [(line.split("\0") + [""] * len(_FIELDS))[: len(_FIELDS)] for line in (told or "").split("\n") if line]
+    for (sha, parents, subject, moved, move), before in zip_longest(lines, lines[1:], fillvalue=[""]):
         second = moved.partition("{")[2].rstrip("}")
         if not at_ms or (second.isdigit() and int(second) <= at_ms // limits.MS_PER_S):
-            return Made(sha=sha, parents=tuple(parents.split()), subject=subject, move=move)
+            amended = before[0] if move.startswith(_AMENDED) else ""
+            return Made(sha=sha, parents=tuple(parents.split()), subject=subject, move=move, amended=amended)
     shown = repository.git(root, "show", "--no-patch", f"--format={_LINE}", "HEAD", "--")
     if not shown or at_ms:
         return None
@@ -136,6 +153,7 @@ def _commit_made(root: str, at_ms: int) -> Made | None:
 
 
 _LINE: Final = "%H%x00%P%x00%s"
+_AMENDED: Final = "commit (amend)"
 _FIELDS: Final = ("sha", "parents", "subject", "moved", "move")
 
 
@@ -151,11 +169,11 @@ def _files_of(root: str, sha: str) -> list[str]:
 
 def _commit_wanted(parts: Parts, place: Place, session: str, made: Made) -> Wanted:
     files = _files_of(place.checkout.root, made.sha)
-    subject = " ".join(parts.redact(text.normal(_clean(made.subject))).split())[: limits.COMMIT_SUBJECT_MAX_CHARS]
-    listed = [parts.redact(" ".join(_clean(f).split())) for f in files[: limits.COMMIT_FILES_MAX]]
+    subject = _said(parts, made.subject, limits.COMMIT_SUBJECT_MAX_CHARS)
+    listed = [_said(parts, name, limits.LINE_MAX_CHARS) for name in files[: limits.COMMIT_FILES_MAX]]
     more = len(files) - len(listed)
     names = ", ".join(listed) + (f", +{more}" if more > 0 else "")
-    branch = place.checkout.branch or "a detached head"
+    branch = _said(parts, place.checkout.branch, limits.LINE_MAX_CHARS) or "a detached head"
     within = f" in session {session}" if session else ""
     content = f"Commit {made.sha[: limits.SHA_SHOWN_CHARS]} on {branch}{within}: {subject}\nFiles: {names or 'none'}"
     return Wanted(
@@ -171,16 +189,17 @@ def _commit_wanted(parts: Parts, place: Place, session: str, made: Made) -> Want
     )
 
 
-def _clean(line: str) -> str:
-    """A line of git's as text: bytes that are no UTF-8 become replacement characters."""
-    return line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+def _said(parts: Parts, words: str, most: int) -> str:
+    """Words of git's as they stand in a note: one line of text without credentials, cut at ``most`` characters."""
+    line = " ".join(parts.redact(text.normal(repository.clean(words))).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def _commit_anchors(parts: Parts, place: Place, files: list[str]) -> tuple[ev.Anchor, ...]:
     anchors = []
     for name in files:
-        path = repository.relative_path(place.checkout.root, place.checkout.root, _clean(name))
+        path = repository.relative_path(place.checkout.root, place.checkout.root, repository.clean(name))
         digest = parts.ground.digest(Path(place.checkout.root) / path) if path else None
-        if path and digest and len(path) <= limits.LINE_MAX_CHARS:
+        if path and digest and len(path) <= limits.LINE_MAX_CHARS and is_safe(path):
             anchors.append(ev.Anchor(path=path, digest=digest, checkout_branch=place.checkout.branch))
     return tuple(anchors)

@@ -32,7 +32,7 @@ def entered(known: Context | None, event: HookEvent, place: Place, client: Clien
         "ended": event.moment == Moment.SESSION_END,
         "entry_point": event.entry_point or here.entry_point,
         **_turn(here, event),
-        **_epoch(known, here, event),
+        **_epoch(known, here, event, place),
     }
     if client is not None:
         changes |= {"with_person": client.with_person, "client_pid": client.pid}
@@ -46,8 +46,11 @@ def _turn(here: Context, event: HookEvent) -> dict[str, object]:
     return {"turn": event.prompt_id or here.turn}
 
 
-def _epoch(known: Context | None, here: Context, event: HookEvent) -> dict[str, object]:
-    """A start, clear or fork of a known context and every compaction begin a new epoch; each of them is owed a bundle."""
+def _epoch(known: Context | None, here: Context, event: HookEvent, place: Place) -> dict[str, object]:
+    """A start, clear or fork of a known context and every compaction begin a new epoch; each of them is owed a bundle.
+
+    So is a context that comes to another repository: what stands of its bundle is not said again.
+    """
     if event.moment == Moment.POST_COMPACTION:
         epoch = here.epoch + (known is not None)
         return {"epoch": epoch, "bundle": OWED, "bundle_trigger": Moment.POST_COMPACTION}
@@ -56,6 +59,8 @@ def _epoch(known: Context | None, here: Context, event: HookEvent) -> dict[str, 
         return {"epoch": here.epoch + again, "bundle": OWED, "bundle_trigger": Moment.SESSION_START}
     if event.moment == Moment.SUBAGENT_START:
         return {"bundle": OWED, "bundle_trigger": Moment.SUBAGENT_START}
+    if here.repo != place.scope:
+        return {"bundle": OWED}
     return {}
 
 

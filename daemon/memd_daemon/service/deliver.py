@@ -11,28 +11,30 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotInTime
+from copy import copy
 from typing import Any, Final
 
 import msgspec
 
 from memd_client import wire
 from memd_daemon import limits
-from memd_daemon.ground.repository import relative_path
 from memd_daemon.model.delivery import Context, Delivery
 from memd_daemon.model.turn import Witness
 from memd_daemon.rules import Candidate, Decision, Situation, budget_tokens, decide
-from memd_daemon.service import candidates, capture
+from memd_daemon.service import candidates, capture, names
 from memd_daemon.service.clients import Client, client_above
 from memd_daemon.service.contexts import DELIVERED, OFFERED, entered, with_paths
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.parts import Parts
-from memd_daemon.service.repos import Place, place_of, scopes_at
+from memd_daemon.service.repos import Place, files_at, place_of, scopes_at
 from memd_daemon.service.search import Hit, Match
 from memd_daemon.store.port import LedgerSnapshot, Snapshot
 from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
 
 BLOCK_BREAK: Final = "\n"
 """Between the bundle a context was owed and the block of the moment itself."""
+
+FILE_MOMENTS: Final = frozenset({Moment.READ, Moment.PRE_EDIT})
 
 TOLD_BEFORE: Final = frozenset({"standing", "sent-this-turn"})
 """Rules that leave a note out because this context was told it (rules/sift.py)."""
@@ -44,10 +46,16 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     hook: wire.Hook
     event: HookEvent
     place: Place
-    paths: tuple[str, ...]
+    at: Place  # where the files of a file moment lie: another checkout than the session's, or another repository
+    paths: tuple[str, ...]  # from the root of that checkout
     hits: Sequence[Hit] = ()  # what a prompt found, best first, and how far its words stand in a text
     match: Callable[[str], Match] | None = None
     vectors: str = ""
+
+    @property
+    def own_paths(self) -> tuple[str, ...]:
+        """Paths in the session's own repository, which its context remembers."""
+        return self.paths if self.at.scope == self.place.scope else ()
 
 
 class Deliverer:
@@ -59,6 +67,7 @@ class Deliverer:
         self._names = {name: h.CLIENT_NAMES for name, h in harnesses.items() if h.CAP_UNITS}
         self._hold = hold
         self._lock = threading.Lock()
+        self._open: dict[bytes, bytes] = {}  # request ids as they came -> as they are kept, until their receipts
         self._embedding = ThreadPoolExecutor(1, thread_name_prefix="memd-query")
         self.counts = HookCounts()
 
@@ -79,6 +88,7 @@ class Deliverer:
         event = self._understood(harness, hook)
         if harness is None or event is None:
             return b""
+        hook = self._bound(hook, event)
         with self._parts.ledger.read() as ledger:
             before = None if hook.is_probe else ledger.replied(hook.request_id)
             known = ledger.context(event.session, event.agent)
@@ -99,7 +109,17 @@ class Deliverer:
         if harness is None:
             return None
         cwd = os.fsdecode(hook.cwd)
-        return harness.parse(hook.event, hook.stdin, cwd, wire.parse_environment(hook.environment))
+        event = harness.parse(hook.event, hook.stdin, cwd, wire.parse_environment(hook.environment))
+        return None if event is None else names.heard(event)
+
+    def _bound(self, hook: wire.Hook, event: HookEvent) -> wire.Hook:
+        """The call under its request id as it is kept: bound to its session, so that another's answer is never its own."""
+        bound = copy(hook)
+        bound.request_id = names.request_kept(hook.request_id, event)
+        if len(self._open) >= limits.REQUESTS_OPEN_MAX:
+            self._open.clear()
+        self._open[hook.request_id] = bound.request_id
+        return bound
 
     def _answer_session(self, harness: Harness, call: Call, client: Client | None) -> bytes:
         hook, event = call.hook, call.event
@@ -112,7 +132,7 @@ class Deliverer:
                 answer, delivery, after = self._decide(call, ledger, context, harness)
             reply = harness.render(event, answer)
             if delivery is not None and not _goes_out(hook, delivery, reply):
-                reply, delivery, after = b"", None, with_paths(context, event.moment, call.paths)
+                reply, delivery, after = b"", None, with_paths(context, event.moment, call.own_paths)
             if not hook.is_probe:
                 self._record(delivery, after, reply)
         return reply
@@ -128,12 +148,13 @@ class Deliverer:
             asked = candidates.Asked(self._parts, scopes_at(place, event.session), event.prompt)
             vector, vectors = self._query_vector(event.prompt, pending, hook.deadline_ns)
             hits = asked.hits(vector)
-        paths = (relative_path(place.checkout.root, event.cwd, p) for p in event.paths)
+        at, paths = files_at(self._parts, place, event.cwd, event.paths)
         return Call(
             hook=hook,
             event=event,
             place=place,
-            paths=tuple(p for p in paths if p),
+            at=at,
+            paths=paths,
             hits=hits,
             match=asked.match if asked else None,
             vectors=vectors,
@@ -186,8 +207,8 @@ class Deliverer:
     ) -> Decision:
         """What this very moment brings; a start brings nothing beyond its bundle."""
         found: list[Candidate] = []
-        if call.event.moment in (Moment.READ, Moment.PRE_EDIT):
-            found = candidates.on_paths(self._parts, snapshot, call.place, context.session, call.paths)
+        if call.event.moment in FILE_MOMENTS:
+            found = candidates.on_paths(self._parts, snapshot, call.at, context.session, call.paths)
         elif call.match is not None:
             found = candidates.on_prompt(self._parts, snapshot, call.place, call.hits, call.match)
         if not found:
@@ -215,7 +236,7 @@ class Deliverer:
         return Situation(
             trigger=trigger,
             session=context.session,
-            repo=call.place.scope,
+            repo=(call.at if trigger in FILE_MOMENTS else call.place).scope,
             paths=call.paths,
             directory=call.place.inside,
             with_person=context.with_person,
@@ -236,7 +257,7 @@ class Deliverer:
         self, call: Call, context: Context, owed: Decision, own: Decision
     ) -> tuple[HookAnswer, Delivery | None, Context]:
         held = own.hold is not None
-        context = with_paths(context, call.event.moment, () if held else call.paths)
+        context = with_paths(context, call.event.moment, () if held else call.own_paths)
         context = msgspec.structs.replace(context, bundle=_bundle_after(context, owed))
         said = BLOCK_BREAK.join(text for text in (owed.text, own.text) if text)
         answer = HookAnswer(hold=said) if held else HookAnswer(context=said)
@@ -271,7 +292,7 @@ class Deliverer:
     def receipt(self, request: bytes) -> None:
         """The hook has written its answer out: what was offered is delivered, and a bundle is owed no longer."""
         with self._lock:
-            delivery = self._parts.ledger.receipt(request)
+            delivery = self._parts.ledger.receipt(self._open.pop(request, request))
             if delivery is None or not delivery.bundle:
                 return
             context = self._parts.ledger.context(delivery.session, delivery.agent)

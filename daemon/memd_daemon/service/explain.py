@@ -20,6 +20,7 @@ from memd_daemon.model.note import Note
 from memd_daemon.model.turn import Turn
 from memd_daemon.model.view import EventView, EvidenceView, FullView, NoteView, ReasonView
 from memd_daemon.service.asker import asker_of
+from memd_daemon.service.names import id_kept
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import note_at
 from memd_daemon.service.repos import Place, place_of, scopes_at
@@ -207,7 +208,7 @@ def _uids(value: object) -> list[bytes]:
 def turns(parts: Parts, request: api.Turns) -> api.TurnsReply:
     """What the user said, newest first."""
     with parts.store.read() as snapshot:
-        page, more = _page(snapshot.turns(session=request.session or None), request.limit, request.offset)
+        page, more = _page(snapshot.turns(session=id_kept(request.session) or None), request.limit, request.offset)
     return api.TurnsReply(turns=[_turn_out(t) for t in page], more=more)
 
 
@@ -226,7 +227,7 @@ def _turn_out(turn: Turn) -> api.TurnOut:
 
 def deliveries(parts: Parts, request: api.Deliveries) -> api.DeliveriesReply:
     """What memd told which agent, when and why; and what it left out, by which rule."""
-    found = parts.ledger.deliveries(session=request.session or None)
+    found = parts.ledger.deliveries(session=id_kept(request.session) or None)
     page, more = _page(found, request.limit, request.offset)
     return api.DeliveriesReply(deliveries=[delivery_out(d) for d in page], more=more)
 

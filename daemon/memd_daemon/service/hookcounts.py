@@ -1,11 +1,20 @@
-"""How often, when and how fast hooks were answered: what `status` and `doctor` judge them by. In memory, per (harness, event)."""
+"""How often, when and how fast hooks were answered: what `status` and `doctor` judge them by. In memory, per (harness, event).
+
+A harness or an event that memd does not know counts as `unknown`: whoever calls can say anything there.
+"""
 
 import contextlib
 import threading
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from memd_daemon import limits
+from memd_hooks.events import Moment
+from memd_hooks.harness import BY_NAME
+
+UNKNOWN: Final = "unknown"
+_EVENTS: Final = frozenset(Moment)
 
 
 class HookCounts:
@@ -18,7 +27,7 @@ class HookCounts:
         self._failures: dict[str, int] = defaultdict(int)
 
     def fired(self, harness: str, event: str, now_ms: int, took_us: int) -> None:
-        key = f"{harness} {event}"
+        key = _key(harness, event)
         with self._lock:
             self._took_us[key].append(took_us)
             self._last_ms[key] = now_ms
@@ -27,7 +36,7 @@ class HookCounts:
     def failure_of(self, harness: str, event: str) -> Iterator[None]:
         """Counts a failure where the block raises."""
         with contextlib.ExitStack() as counted:
-            counted.callback(self._failed, f"{harness} {event}")
+            counted.callback(self._failed, _key(harness, event))
             yield
             counted.pop_all()
 
@@ -59,6 +68,11 @@ class HookCounts:
                 for key in sorted({*self._took_us, *self._failures})
                 for took in (self._took_us.get(key, ()),)
             }
+
+
+def _key(harness: str, event: str) -> str:
+    known = (harness if harness in BY_NAME else UNKNOWN, event if event in _EVENTS else UNKNOWN)
+    return " ".join(known)
 
 
 def percentile(ordered: Sequence[int], share: float) -> int:

@@ -8,7 +8,7 @@ from memd_daemon.frames.words import tombstone
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
-from memd_daemon.model.words import Actor, Provenance
+from memd_daemon.model.words import Actor, Currency, Provenance
 from memd_daemon.service import lineage
 from memd_daemon.service.asker import Asker, asker_of
 from memd_daemon.service.fall import fall_drafts, supersede_drafts
@@ -223,20 +223,32 @@ def _indexed(parts: Parts, id_: int, wanted: Wanted, others: Others) -> None:
                 parts.search.move(snapshot, older_id, older)
 
 
-def commit_note(parts: Parts, wanted: Wanted, asker: Asker, *, once: str) -> int | None:
+def commit_note(parts: Parts, wanted: Wanted, asker: Asker, *, once: str, amended: str = "") -> int | None:
     """Records a commit's note: `auto`, not embedded until it is first recalled (hooks.md, section 4).
 
-    ``once`` names the setting that remembers it, written in the same transaction: None where it is set already.
+    ``once`` names the setting that remembers it, written in the same transaction: None where it is set already. ``amended`` names
+    that of the commit in whose place this one came: its note is superseded, if it still is what memd made of it.
     """
-    built = _build(parts, asker, wanted, Others(), lineage.Kin(), (), b"")
+    with parts.store.read() as snapshot:
+        others = Others(supersedes=_replaced(snapshot, amended))
+    built = _build(parts, asker, wanted, others, lineage.Kin(), (), b"")
 
     def work(txn: Txn) -> int | None:
         if txn.setting(once) is not None:
             return None
         txn.put_setting(once, wanted.uid)
-        return _write(parts, txn, asker, wanted, Others(), built, [])[0]
+        return _write(parts, txn, asker, wanted, others, built, [])[0]
 
     id_ = parts.store.write(work)
     if id_ is not None:
-        parts.search.add(id_, wanted.scope, wanted.content)
+        _indexed(parts, id_, wanted, others)
     return id_
+
+
+def _replaced(snapshot: Snapshot, amended: str) -> Note | None:
+    """The note of the commit that was amended, where nobody has made another thing of it."""
+    uid = snapshot.setting(amended) if amended else None
+    note = snapshot.note(uid) if uid else None
+    if note is None or note.provenance != Provenance.AUTO or note.revoked or note.currency != Currency.CURRENT:
+        return None
+    return None if note.forgotten else note

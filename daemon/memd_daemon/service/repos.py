@@ -15,8 +15,9 @@ from typing import Final
 import msgspec
 
 from memd_daemon import limits
-from memd_daemon.ground.repository import Checkout, root_commits
+from memd_daemon.ground.repository import Checkout, real_path, relative_path, root_commits
 from memd_daemon.model.ids import uid_text
+from memd_daemon.service.names import is_safe, name_kept
 from memd_daemon.service.parts import Parts
 from memd_daemon.store.port import Snapshot, Txn
 
@@ -25,7 +26,9 @@ class Known(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of a repository."""
 
     uid: bytes
-    path: str  # of the common directory, or of the directory itself outside git, where last seen first
+    path: (
+        str  # of the common directory, or of the directory itself outside git, where last seen first; as it may be kept
+    )
     others: tuple[str, ...] = ()  # its clones and earlier paths, as far as they were there when it was last seen first
 
 
@@ -49,22 +52,52 @@ def scopes_at(place: Place, session: str) -> tuple[str, ...]:
     return (GLOBAL, place.scope, *((session_scope(session),) if session else ()))
 
 
-def holds_under(under: str, inside: str) -> bool:
-    """Whether a note for the subtree ``under`` holds at the path ``inside`` (both from the checkout's root)."""
-    return not under or inside == under or inside.startswith(under + "/")
-
-
 def place_of(parts: Parts, directory: str) -> Place:
     """The place of a directory; a repository that is seen for the first time is given its uid."""
-    real = os.path.realpath(directory or "/")
-    checkout = parts.checkouts.at(real)
+    real = real_path(directory)
+    checkout = _checkout_at(parts, real)
     with parts.store.read() as snapshot:
         uid = _uid_at(snapshot, checkout)
         learns = bool(checkout.remote) and snapshot.setting(_key("remote", checkout.remote)) is None
     if uid is None or learns:
         uid = _first_look(parts, checkout)
-    inside = real[len(checkout.root) + 1 :] if real.startswith(checkout.root.rstrip("/") + "/") else ""
-    return Place(checkout=checkout, scope=f"repo:{uid_text(uid)}", inside=inside)
+    return Place(checkout=checkout, scope=f"repo:{uid_text(uid)}", inside=_inside(checkout, real))
+
+
+def files_at(parts: Parts, place: Place, cwd: str, given: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
+    """Where files that an event names lie, by the first of them, and their paths from that checkout's root.
+
+    The place itself, save for a file in another checkout of a repository that is known. A path that may not be kept is left out.
+    """
+    first = next((path for path in given if path), "")
+    real = real_path(str(Path(cwd) / first))
+    at = _known_place(parts, place, str(Path(real).parent)) if first else place
+    paths = (relative_path(at.checkout.root, cwd, path) for path in given)
+    return at, tuple(path for path in paths if path and is_safe(path))
+
+
+def _known_place(parts: Parts, place: Place, real: str) -> Place:
+    checkout = _checkout_at(parts, real)
+    if not checkout.common or checkout.root == place.checkout.root:
+        return place
+    if checkout.common == place.checkout.common:
+        return Place(checkout=checkout, scope=place.scope, inside=_inside(checkout, real))
+    with parts.store.read() as snapshot:
+        uid = _uid_at(snapshot, checkout) or _by_remote(snapshot, checkout)
+    return Place(checkout=checkout, scope=f"repo:{uid_text(uid)}", inside=_inside(checkout, real)) if uid else place
+
+
+def _inside(checkout: Checkout, real: str) -> str:
+    return real[len(checkout.root) + 1 :] if real.startswith(checkout.root.rstrip("/") + "/") else ""
+
+
+def _checkout_at(parts: Parts, real: str) -> Checkout:
+    """The checkout, its branch as it may be kept; where the disk fails, the directory itself."""
+    try:
+        found = parts.checkouts.at(real)
+    except (OSError, ValueError):
+        return Checkout(root=real)
+    return found if is_safe(found.branch) else msgspec.structs.replace(found, branch=name_kept(found.branch))
 
 
 def _key(family: str, value: str) -> str:
@@ -117,8 +150,9 @@ def _known(snapshot: Snapshot, uid: bytes) -> Known | None:
 def _seen_at(snapshot: Snapshot, uid: bytes, path: str) -> Known:
     before = _known(snapshot, uid)
     older = (before.path, *before.others) if before else ()
-    others = [p for p in dict.fromkeys(older) if p != path and Path(p).exists()]
-    return Known(uid=uid, path=path, others=tuple(others[: limits.REPOSITORY_PATHS_MAX]))
+    kept = name_kept(path)
+    others = [p for p in dict.fromkeys(older) if p != kept and _may_stand(p)]
+    return Known(uid=uid, path=kept, others=tuple(others[: limits.REPOSITORY_PATHS_MAX]))
 
 
 def _roots_if_needed(checkout: Checkout) -> tuple[str, ...]:
@@ -129,12 +163,9 @@ def _roots_if_needed(checkout: Checkout) -> tuple[str, ...]:
 
 
 def _elsewhere(snapshot: Snapshot, checkout: Checkout, roots: tuple[str, ...]) -> bytes | None:
-    if checkout.remote:
-        by_remote = snapshot.setting(_key("remote", checkout.remote))
-        if by_remote is None and checkout.remote.startswith("/"):
-            by_remote = snapshot.setting(_key("common", checkout.remote))
-        if by_remote:
-            return by_remote
+    by_remote = _by_remote(snapshot, checkout)
+    if by_remote is not None:
+        return by_remote
     sharers = {uid for root in roots for _, uid in snapshot.settings(f"{_key('root', root)}/")}
     gone = [uid for uid in sorted(sharers) if _is_gone(snapshot, uid)]
     if len(gone) == 1:
@@ -143,10 +174,36 @@ def _elsewhere(snapshot: Snapshot, checkout: Checkout, roots: tuple[str, ...]) -
     return snapshot.setting(_key("common", checkout.root)) if began_here else None
 
 
+def _by_remote(snapshot: Snapshot, checkout: Checkout) -> bytes | None:
+    if not checkout.remote:
+        return None
+    by_remote = snapshot.setting(_key("remote", checkout.remote))
+    if by_remote is None and checkout.remote.startswith("/"):
+        return snapshot.setting(_key("common", checkout.remote))
+    return by_remote
+
+
 def _is_gone(snapshot: Snapshot, uid: bytes) -> bool:
     """Whether every path at which the repository was seen is there no more."""
     known = _known(snapshot, uid)
-    return known is not None and not any(Path(path).exists() for path in (known.path, *known.others))
+    return known is not None and not any(map(_may_stand, (known.path, *known.others)))
+
+
+def _may_stand(kept: str) -> bool:
+    """Whether something stands at the path, as far as can be told: one that was not kept as it is may, and so may a hidden one."""
+    if any(mark in kept for mark in _CHANGED):
+        return True
+    try:
+        Path(kept).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return True
+
+
+_CHANGED: Final = ("\ufffd", "[redacted:")
+"""What stands in a path in the place of what is not kept."""
 
 
 def name_of(snapshot: Snapshot, scope: str) -> str:

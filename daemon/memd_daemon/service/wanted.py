@@ -14,6 +14,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model.words import RULELESS_SOURCES, Kind, Priority, Provenance, SourceType
 from memd_daemon.service import text
 from memd_daemon.service.asker import Asker
+from memd_daemon.service.names import is_safe
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import GLOBAL, Place, session_scope
 from memd_daemon.store.port import Snapshot
@@ -24,6 +25,9 @@ Bound = tuple[tuple[ev.Evidence, bytes, str], ...]
 """(evidence, salt of its excerpt, the excerpt)."""
 
 PUSHED_UNASKED: Final = (Kind.DIRECTIVE, Kind.GOTCHA)
+CAPTURED: Final = (SourceType.COMMIT, SourceType.CURATION, SourceType.IMPORT)
+"""Sources that memd sees itself, and takes on nobody's word."""
+
 WRITABLE: Final = (Provenance.AGENT, Provenance.AUTO)
 
 
@@ -136,6 +140,8 @@ def _source(parts: Parts, value: str, asker: Asker) -> ev.Source:
     type_, _, ref = value.partition(":")
     if type_ == SourceType.USER:
         raise errors.SourceIsChecked
+    if type_ in CAPTURED:
+        raise errors.SourceIsCaptured(type_)
     return ev.Source(_word(SourceType, "source", type_), _line(parts, ref, "source"))
 
 
@@ -159,7 +165,13 @@ def _under(value: str, place: Place, cwd: str) -> str:
         if os.path.realpath(Path(cwd) / value) == place.checkout.root:
             return ""
         raise errors.AnchorOutside(_shown(value), _shown(place.checkout.root))
-    return inside
+    return _kept(inside, "subtree")
+
+
+def _kept(path: str, what: str) -> str:
+    if not is_safe(path):
+        raise errors.NameHoldsSecret(what)
+    return path
 
 
 def _tags(parts: Parts, tags: list[str]) -> tuple[str, ...]:
@@ -185,6 +197,7 @@ def _anchor(parts: Parts, given: str, proxy: bool, cwd: str, place: Place) -> ev
         raise errors.AnchorOutside(_shown(given), _shown(place.checkout.root))
     if len(path) > limits.LINE_MAX_CHARS:
         raise errors.TextTooLong("anchor", len(path), limits.LINE_MAX_CHARS)
+    _kept(path, "anchor")
     file = Path(place.checkout.root) / path
     if not os.path.lexists(file):
         _refuse_part(given)

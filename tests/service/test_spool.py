@@ -1,0 +1,128 @@
+"""The spool: whatever lies in it, the prompt of now is stored, and no user's turn is lost."""
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from memd_client import api, wire
+from memd_daemon import errors, limits
+from memd_daemon.service import spool
+from tests.service.desk import Desk
+
+
+def put(desk: Desk, number: int, text: str = "", folder: Path | None = None) -> Path:
+    """A spooled prompt, the number-th of them."""
+    payload = json.dumps(desk.payload("UserPromptSubmit", "s1", prompt=text or f"spooled {number}")).encode()
+    call = wire.Hook(number.to_bytes(16, "big"), 0, 0, "claude", "prompt-submit", bytes(desk.repo), b"", payload)
+    place = folder or desk.home / "spool"
+    place.mkdir(mode=0o700, exist_ok=True)
+    at_ns = desk.clock.ms * limits.NS_PER_MS + number * limits.NS_PER_MS
+    file = place / wire.spool_name(call.request_id, at_ns).decode()
+    file.write_bytes(wire.encode_spool(wire.Spooled(call, at_ns)))
+    return file
+
+
+def texts(desk: Desk) -> list[str]:
+    """What the user said, oldest first."""
+    return [t.text for t in reversed(desk.ask(api.Turns(limit=0)).turns)]
+
+
+def make(kind: str, path: Path, aside: Path) -> None:
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "link":
+            path.symlink_to(aside)
+        case "loop":
+            path.symlink_to(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case _:
+            with path.open("wb") as file:
+                file.truncate(wire.SPOOLED_MAX_BYTES + 1)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "link", "loop", "device", "huge"])
+@pytest.mark.parametrize("old", [False, True], ids=["new", "old"])
+def test_what_is_no_hooks_file_is_neither_read_nor_waited_for(desk: Desk, tmp_path: Path, kind: str, old: bool) -> None:
+    """A link's target keeps its content and takes no part, also when the link is a day old and goes."""
+    aside = put(desk, 1, "through a link", tmp_path / "aside")
+    (desk.home / "spool").mkdir(exist_ok=True)
+    odd = desk.home / "spool" / f"0{wire.SPOOL_SUFFIX.decode()}"
+    make(kind, odd, aside)
+    if old:
+        os.utime(odd, (1, 1), follow_symlinks=False)
+    good = put(desk, 2)
+    desk.prompt("now")
+    assert texts(desk) == ["spooled 2", "now"]
+    assert (aside.exists(), good.exists()) == (True, False)
+    assert os.path.lexists(odd) == (not old or kind == "folder")
+
+
+def test_a_prompt_does_not_wait_for_a_long_spool(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no time left for it, nothing is taken in before the prompt, and all of it behind it, in order."""
+    for number in range(1, 30):
+        put(desk, number)
+    monkeypatch.setattr(limits, "SPOOL_ROUND_MS", 0)
+    begun: list[str] = []
+    monkeypatch.setattr(spool.Spool, "begin", lambda _: begun.append("behind"))
+    desk.prompt("now")
+    assert (texts(desk), begun) == (["now"], ["behind"])
+    monkeypatch.undo()
+    desk.prompt("later", prompt_id="p2")
+    for thread in threading.enumerate():
+        if thread.name == "memd-spool":
+            thread.join()
+    taken = [text for text in texts(desk) if text.startswith("spooled")]
+    assert taken == [f"spooled {number}" for number in range(1, 30)]
+
+
+def test_what_could_not_be_taken_in_is_not_tried_at_every_prompt(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read again when it has changed; until then it costs the prompts behind it nothing."""
+    bad = put(desk, 1)
+    bad.write_bytes(b"half")
+    looked: list[Path] = []
+    read = spool._read
+    monkeypatch.setattr(spool, "_read", lambda path: looked.append(path) or read(path))
+    desk.prompt("one", prompt_id="p1")
+    desk.prompt("two", prompt_id="p2")
+    assert looked == [bad]
+    bad.unlink()
+    put(desk, 1)
+    desk.prompt("three", prompt_id="p3")
+    assert texts(desk) == ["one", "two", "spooled 1", "three"]
+
+
+def test_a_full_disk_keeps_the_spool_and_its_order(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the store refuses for now waits, and so does what came after it."""
+    files = [put(desk, number) for number in (1, 2)]
+    tried: list[int] = []
+
+    def full(*words: object, **_: object) -> None:
+        tried.append(1)
+        raise errors.StoreFull
+
+    monkeypatch.setattr(spool, "store_prompt", full)
+    desk.prompt("now")
+    assert ([f.exists() for f in files], len(tried)) == ([True, True], 1)
+    monkeypatch.undo()
+    desk.prompt("later", prompt_id="p2")
+    assert texts(desk) == ["now", "spooled 1", "spooled 2", "later"]
+
+
+def test_a_call_that_was_answered_and_spooled_is_one_turn(desk: Desk) -> None:
+    """Its request id says so, bound to its session on both ways."""
+    payload = json.dumps(desk.payload("UserPromptSubmit", "s1", prompt="once")).encode()
+    call = wire.Hook(b"r" * 16, 2**62, 0, "claude", "prompt-submit", bytes(desk.repo), b"", payload)
+    desk.daemon.hook(call, 0)
+    at_ns = (desk.clock.ms + 60_000) * limits.NS_PER_MS
+    (desk.home / "spool").mkdir(exist_ok=True)
+    file = desk.home / "spool" / wire.spool_name(call.request_id, at_ns).decode()
+    file.write_bytes(wire.encode_spool(wire.Spooled(call, at_ns)))
+    desk.prompt("now")
+    assert texts(desk) == ["once", "now"]
