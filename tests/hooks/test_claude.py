@@ -117,7 +117,7 @@ def test_what_memd_has_no_use_for_is_no_event(stdin: bytes) -> None:
         b"\xff\xfe",
         b'{"a":' * 100_000,
         payload("Stop")[:-1] + b',"deep":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-        payload("UserPromptSubmit", prompt="x").replace(b'"x"', b'"\xff"'),
+        payload("UserPromptSubmit", prompt="x").replace(b'"x"', b"\xff"),
         payload("UserPromptSubmit"),
         payload("UserPromptSubmit", prompt=None),
         payload("UserPromptSubmit", prompt=["x"]),
@@ -129,7 +129,7 @@ def test_what_memd_has_no_use_for_is_no_event(stdin: bytes) -> None:
         payload("SubagentStart"),
         payload("Stop", session_id=""),
         payload("Stop", session_id=3),
-        payload("Stop", transcript_path=None),
+        payload("Stop", transcript_path=7),
     ],
 )
 def test_what_is_not_well_formed_is_no_event(stdin: bytes) -> None:
@@ -232,7 +232,9 @@ def test_a_number_beyond_the_machine_is_kept_as_sent() -> None:
         ({"conversation_id": "c", "cursor_version": "2"}, {}),
         ({"workspace_roots": ["/r"]}, {"CLAUDE_CODE_SESSION_ID": "s-1"}),
         ({"transcript_path": "/home/u/.copilot/session-state/x/events.jsonl"}, {}),
-        ({"transcript_path": ""}, {}),
+        ({"transcript_path": "/home/u/.codex/sessions/2026/11/29/rollout-1.jsonl"}, {}),
+        ({"transcript_path": "", "timestamp": "2026-11-29T21:12:58.145Z"}, {}),
+        ({"transcript_path": ""}, {"COPILOT_CLI": "1"}),
     ],
 )
 def test_another_client_gets_no_event(particular: dict[str, Any], env: dict[str, str]) -> None:
@@ -244,6 +246,48 @@ def test_copilots_imitation_is_told_by_its_missing_transcript() -> None:
     """Copilot's payload under a PascalCase event has no transcript path."""
     stdin = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/r", "prompt": "x"}).encode()
     assert parsed(stdin) is None
+
+
+@pytest.mark.parametrize(
+    "transcript",
+    [
+        None,
+        "",
+        "/home/u/.claude/projects/-home-u/.codex/x.jsonl",
+        "/work/.cursor/home/.claude/projects/-r/s-1.jsonl",
+        "/work/.gemini/.copilot/x.jsonl",
+    ],
+)
+def test_a_prompt_is_kept_whatever_its_transcript_is_called(transcript: str | None) -> None:
+    """No transcript yet, or a folder that merely has another client's name, loses no turn."""
+    event = parsed(payload("UserPromptSubmit", prompt="x", transcript_path=transcript))
+    assert event is not None
+    assert (event.prompt, event.transcript_path) == ("x", transcript or "")
+
+
+def test_bytes_that_are_no_text_lose_no_turn() -> None:
+    """Each of them becomes a replacement character; the rest of the prompt stays."""
+    event = parsed(payload("UserPromptSubmit", prompt="@").replace(b'"@"', b'"caf\xe9 \xc3\xa9"'))
+    assert event is not None
+    assert event.prompt == "caf\ufffd é"
+
+
+@pytest.mark.parametrize(
+    ("told", "frame", "cwd"),
+    [
+        ("/r/caf\ufffd", "/r/caf\udce9", "/r/caf\udce9"),
+        ("/r/other\ufffd", "/r/caf\udce9", "/r/other\ufffd"),
+        ("/r", "/elsewhere", "/r"),
+        ("", "/frame", "/frame"),
+        (None, "/frame", "/frame"),
+        ("/" + "a/" * 5_000, "/frame", "/frame"),
+    ],
+)
+def test_a_directory_that_is_no_text_is_taken_from_the_hook_itself(told: str | None, frame: str, cwd: str) -> None:
+    """JSON cannot hold such a path, the hook's own frame can; otherwise the payload says it."""
+    event = claude.parse("prompt-submit", payload("UserPromptSubmit", prompt="x", cwd=told), frame, {})
+    assert event is not None
+    assert event.cwd == cwd
 
 
 def test_claude_code_under_another_client_is_claude_code() -> None:

@@ -10,10 +10,14 @@ context would make the turn go on, nor at SessionEnd, which has no output. The b
 piece by piece cannot break a character that was cut in two.
 
 **Another client** that runs these settings (Copilot and Cursor read a repository's, Cursor the user's too) gets no event at
-all: it would be recorded as Claude Code's, and its own hook comes as well.
+all: it would be recorded as Claude Code's, and its own hook comes as well. It is told by its own fields, by its transcript's folder
+or by its environment. A payload of Claude Code's names its transcript, be it with nothing: one without that key is an imitation.
+
+**No turn may be lost** for how it is written: bytes that are no UTF-8, and halves of surrogate pairs, become U+FFFD.
 """
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -128,7 +132,15 @@ FOREIGN_ENVIRONMENT = (
     "COPILOT_AGENT_SESSION_ID",
     "GEMINI_SESSION_ID",
 )
-_FOREIGN_TRANSCRIPTS = ("/.copilot/", "/.gemini/", "/.cursor/", "/.codex/")
+# Where other clients keep their transcripts: their folder and what is in it. A project's own folder may have the first name.
+_FOREIGN_TRANSCRIPTS = (
+    "/.copilot/session-state/",
+    "/.gemini/tmp/",
+    "/.cursor/projects/",
+    "/.codex/sessions/",
+    "/.codex/archived_sessions/",
+)
+_CWD_MAX_CHARS = 8_192  # as the wire's frame: a longer one is no directory's
 
 
 # --- where the settings stand
@@ -159,8 +171,8 @@ class _Payload(msgspec.Struct):
 
     hook_event_name: str
     session_id: str
-    transcript_path: str
-    cwd: str = ""
+    transcript_path: str | msgspec.UnsetType | None = msgspec.UNSET
+    cwd: str | None = None
     prompt_id: str | None = None
     permission_mode: str | None = None
     agent_id: str | None = None
@@ -168,6 +180,7 @@ class _Payload(msgspec.Struct):
     conversation_id: msgspec.Raw | None = None
     cursor_version: msgspec.Raw | None = None
     workspace_roots: msgspec.Raw | None = None
+    timestamp: msgspec.Raw | None = None
 
 
 class _SessionStart(_Payload):
@@ -289,11 +302,11 @@ def _parse(event: str, stdin: bytes, cwd: str, env: Mapping[str, str]) -> HookEv
     return HookEvent(
         harness=NAME,
         session=payload.session_id,
-        cwd=payload.cwd or cwd,
+        cwd=_directory(payload.cwd or "", cwd),
         agent=payload.agent_id or "",
         agent_type=payload.agent_type or "",
         prompt_id=payload.prompt_id or "",
-        transcript_path=payload.transcript_path,
+        transcript_path=payload.transcript_path or "",
         permission_mode=payload.permission_mode or "",
         entry_point=entry_point if (entry_point := env.get("CLAUDE_CODE_ENTRYPOINT", "")).isascii() else "",
         project_dir=env.get("CLAUDE_PROJECT_DIR", ""),
@@ -309,22 +322,31 @@ def _is_foreign(payload: _Payload, env: Mapping[str, str]) -> bool:
     """
     if payload.conversation_id is not None or payload.cursor_version is not None or payload.workspace_roots is not None:
         return True
-    if not payload.transcript_path or any(mark in payload.transcript_path for mark in _FOREIGN_TRANSCRIPTS):
+    transcript = payload.transcript_path
+    if transcript is msgspec.UNSET or (not transcript and payload.timestamp is not None):
+        return True
+    if transcript and any(mark in transcript for mark in _FOREIGN_TRANSCRIPTS):
         return True
     if env.get("CLAUDE_CODE_SESSION_ID") == payload.session_id:
         return False
     return any(env.get(name) for name in FOREIGN_ENVIRONMENT)
 
 
+def _directory(told: str, frame: str) -> str:
+    """Where the session stands. The client cannot write a path that is no UTF-8: the hook's own directory then says which it is."""
+    if not told or len(told) > _CWD_MAX_CHARS:
+        return frame
+    is_same = "\ufffd" in told and os.fsencode(frame).decode("utf-8", "replace") == told
+    return frame if is_same else told
+
+
 def _mended(stdin: bytes) -> bytes:
-    """JSON in which a half of a surrogate pair (a prompt cut in the middle of an emoji) has become U+FFFD.
+    """JSON in which what is no text (a byte that is no UTF-8, half a surrogate pair of an emoji cut in two) has become U+FFFD.
 
     The client writes such a half as an escape, which a strict reader refuses; no turn may be lost for it.
     Raises ValueError, RecursionError.
     """
-    if b"\\u" not in stdin:
-        raise ValueError("nothing to mend")
-    return _without_halves(json.dumps(json.loads(stdin), ensure_ascii=False)).encode()
+    return _without_halves(json.dumps(json.loads(stdin.decode("utf-8", "replace")), ensure_ascii=False)).encode()
 
 
 def _without_halves(text: str) -> str:
