@@ -36,7 +36,7 @@ _FILLERS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
 )
 NARROW_COLUMNS = 60  # below, a table's last column stands on lines of its own
-LAST_COLUMNS_MIN = 30  # what the last column of a table keeps; columns that can be done without go for it
+LAST_COLUMNS_MIN = 24  # what the last column of a table keeps; columns that can be done without go for it
 STARTED_AS = "MEMD_COMMAND"  # the variable in which scripts/memd says how it was called
 
 _working: "list[Status]" = []  # the signs of progress on the terminal; there is one terminal

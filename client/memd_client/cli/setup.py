@@ -285,7 +285,8 @@ def uninstall(named: str, level: str, dry_run: bool, purge: bool, as_json: bool)
             screen.say(f"{home}: remove it, with every note in it")
         return _tell_plan(plan, as_json)
     done = _planned(lambda: hooks.apply(plan))
-    is_last = not done.refusals and not _planned(lambda: registry.load(home)).has_hooks
+    stay = _planned(lambda: registry.load(home)).has_hooks
+    is_last = not done.refusals and not stay
     stopped = _stopped(home) if is_last else None
     purged = purge and not done.refusals
     if purged and home.is_dir():
@@ -298,7 +299,8 @@ def uninstall(named: str, level: str, dry_run: bool, purge: bool, as_json: bool)
     if not done.refusals:
         over = f" The daemon (pid {stopped}) has stopped." if stopped else ""
         kept = f" {home} is removed." if purged else f" Your notes stay in {home}." if home.is_dir() else ""
-        screen.say(f"memd's hooks are out.{over}{kept}")
+        out = f"memd's hooks are out of {named}; others stay (`memd status`)." if stay else "memd's hooks are out."
+        screen.say(f"{screen.spoken(out)}{over}{kept}")
     return EXIT_REFUSED if done.refusals else EXIT_DONE
 
 

@@ -139,7 +139,8 @@ def _lines(told: dict[str, Any]) -> list[tuple[str, list[Part]]]:
     if told["last_delivery"]:
         lines.append(("told last", _last(told["last_delivery"])))
     lines.append(("spool", [_spooled(told["spool"])]))
-    lines += [("queue", [(line, "yellow")]) for line in _queue(told["queue"])]
+    for waits in _queue(told["queue"]):
+        lines.append(("queue", [(waits, "yellow")]))
     lines += [("session", _session(session)) for session in told["sessions"]]
     lines += [("key", _person(person)) for person in told["people"]]
     return lines
