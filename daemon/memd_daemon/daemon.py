@@ -19,6 +19,7 @@ from memd_daemon.service.clients import PEER
 from memd_daemon.service.cost import Costs
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.search import Search
+from memd_daemon.service.watch import Watch
 from memd_daemon.store.lmdb_log import open_ledger, open_store
 from memd_hooks import harness
 
@@ -31,6 +32,7 @@ class Daemon:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.plans = people.PlanBook()
+        self.watch = Watch(parts)
         self._deliverer = deliver.Deliverer(parts, harness.BY_NAME)
         self._started_ms = parts.now_ms()
         self._spool = spool.Spool(parts, harness.BY_NAME)
@@ -53,11 +55,13 @@ class Daemon:
         return cls(parts)
 
     def begin(self) -> None:
-        """Loads the indexes and takes in the spool, behind the first answers."""
+        """Loads the indexes, takes in the spool and looks through the store, behind the first answers."""
         self.parts.search.begin()
+        self.watch.begin()
         self._spool.begin()
 
     def close(self) -> None:
+        self.watch.close()
         self._deliverer.close()
         self.parts.search.close()
         self.parts.ledger.close()

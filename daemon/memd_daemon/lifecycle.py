@@ -6,6 +6,7 @@ verb, a signal, idleness): the address goes first, then work in flight is finish
 """
 
 import asyncio
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -13,7 +14,6 @@ import logging
 import logging.handlers
 import os
 import signal
-import stat
 import sys
 import tempfile
 import time
@@ -26,11 +26,16 @@ from memd_daemon import errors, limits
 from memd_daemon.daemon import Daemon
 from memd_daemon.index.native import keep_heap_small
 from memd_daemon.server import Server
+from memd_daemon.store import fs
 
 log: Final = logging.getLogger("memd.lifecycle")
 
 PRIVATE_DIRECTORY: Final = 0o700
 PRIVATE_MASK: Final = 0o077
+
+MADE_AT_START: Final = ("run", "logs")
+MADE_LATER: Final = ("store", "index", "keys", "spool")
+"""By the store, the indexes, `memd human init` and hooks: looked at where they are there."""
 
 
 def main() -> int:
@@ -53,9 +58,7 @@ def main() -> int:
 
 def run(home: Path) -> None:
     """Serves ``home``. Raises AlreadyRunning, and what the store refuses."""
-    home.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
-    for folder in (home / "run", home / "logs"):
-        _make_private(folder)
+    _close_home(home)
     lock = _lock(home)
     keep_heap_small()
     try:
@@ -70,14 +73,14 @@ def run(home: Path) -> None:
         os.close(lock)
 
 
-def _make_private(folder: Path) -> None:
-    """The folder, this user's and closed to everybody else, also where it stood open before. Raises SocketFolderUnsafe."""
-    folder.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
-    found = folder.lstat()
-    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
-        raise errors.SocketFolderUnsafe(folder)
-    if found.st_mode & PRIVATE_MASK:
-        folder.chmod(PRIVATE_DIRECTORY)
+def _close_home(home: Path) -> None:
+    """The home and what memd keeps in it, closed to everybody else, also where it stood open before. Raises FolderUnsafe."""
+    fs.make_own(home, may_be_link=True)
+    for name in MADE_AT_START:
+        fs.make_own(home / name)
+    for name in MADE_LATER:
+        with contextlib.suppress(FileNotFoundError):
+            fs.close_to_others(home / name)
 
 
 def _lock(home: Path) -> int:

@@ -17,7 +17,6 @@ ANCHOR_DIGEST_BYTES: Final = 16  # truncated SHA-256: 2**64 files before a chanc
 ANCHOR_FILE_MAX_BYTES: Final = 64 * 1024 * 1024  # a larger file is compared by size and time alone
 RECALL_DEFAULT_K: Final = 10  # a screenful
 RECALL_MAX_K: Final = 100  # the union that fusion weighs
-LIST_PAGE_NOTES: Final = 50  # surfaces.md
 
 # delivery, as in delivery.md
 BUDGET_START_TOKENS: Final = 2000  # session start and compaction, the envelope included
@@ -25,7 +24,6 @@ BUDGET_PROMPT_TOKENS: Final = 800
 BUDGET_EDIT_TOKENS: Final = 600  # a read, or the edit itself
 BUDGET_SUBAGENT_TOKENS: Final = 600  # one subagent's start
 BUDGET_SUBAGENTS_TURN_TOKENS: Final = 4000  # all subagents of one turn together
-BUDGET_DIRECTIVES_FLOOR_TOKENS: Final = 500  # no setting takes the rules away (trust-boundary.md)
 REVOKED_DIRECTIVES_MAX_TOKENS: Final = 300  # tombstones stand last at a start, and may not crowd out rules
 LEFT_OUT_IDS_MAX: Final = 10  # then "and k others"
 RENDERING_DIGEST_BYTES: Final = 16
@@ -42,6 +40,8 @@ GROUND_DEADLINE_MS: Final = (
     20  # a status that takes longer is told as "changed since — verify" now, and truly next time
 )
 GIT_DEADLINE_S: Final = 5.0  # a git call off the hook path
+GIT_HISTORY_DEADLINE_S: Final = 60.0  # of reading a whole history behind the answers: a million commits take a few seconds
+BEHIND_WAITING_MAX: Final = 100  # pieces of work behind the answers
 GIT_REPOSITORY_DEADLINE_S: Final = 0.1  # the first look at a directory stands on the hook path
 
 # commits as notes
@@ -97,6 +97,10 @@ DISK_FULL_BYTES: Final = 256 * 1024  # less room than one commit may need: a wri
 STORE_READERS_MAX: Final = 512  # snapshots open at once, over all processes that look at the store
 COMMIT_EVENTS_MAX: Final = 65_535  # an event's index has 16 bits
 HYBRID_TIME_MAX: Final = (1 << 63) - 1  # the year 6429; one from elsewhere beyond it would leave no room to count on
+CHECK_SLICE_MS: Final = 1  # of looking through the store at a time: a hook waits no longer for its turn
+CHECK_REST_MS: Final = 9  # then; so that it takes a tenth of one core at most
+WATCH_START_WAIT_S: Final = 0.5  # between two looks whether the indexes are in
+WATCH_START_WAITS: Final = 120  # then it begins without them
 SIGNED_LOOK_WAIT_S: Final = 0.25  # an opening waits so long to know what is signed; a large store goes on behind it
 GROUP_COMMIT_MAX_WRITES: Final = 256  # concurrent writes that share one fsync
 LEDGER_PAGE_ROWS: Final = 256  # deliveries read with one snapshot, so that a slow reader holds none
@@ -173,6 +177,7 @@ SHA_SHOWN_CHARS: Final = 12  # of a commit: no chance collision in any one repos
 
 # the indexes behind the daemon
 IDENTIFIER_JUDGED_CHARS: Final = 256  # of a run of word characters, when it is told from prose
+INDEX_RETRY_S: Final = 30.0  # after an error, where no write comes first: a disk is not emptied in a moment
 EMBED_BATCH_NOTES: Final = 32  # taken from the queue at once
 WORDS_WAIT_S: Final = (
     20.0  # an explicit question waits this long for an index that is loading; a rebuild of 10,000 notes takes 5

@@ -82,16 +82,58 @@ def test_the_address_goes_before_the_work_in_flight_is_finished(
     assert FakeServer.found_while_finishing == [False]
 
 
-def test_a_folder_that_stood_open_is_closed(home: Path) -> None:
-    """A socket lies in a folder of mode 0700, also in one that was made by somebody with a lax umask."""
-    (home / "run").chmod(0o755)
-    lifecycle._make_private(home / "run")
-    assert (home / "run").stat().st_mode & 0o777 == 0o700
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o777, 0o500])
+@pytest.mark.parametrize("name", ["", "run", "logs", "store", "index", "keys", "spool"])
+def test_a_folder_that_stood_open_is_closed(home: Path, name: str, mode: int) -> None:
+    """The home and what memd keeps in it have mode 0700, also where somebody with a lax umask made them."""
+    (home / name).mkdir(exist_ok=True)
+    (home / name).chmod(mode)
+    lifecycle._close_home(home)
+    assert (home / name).stat().st_mode & 0o7777 == 0o700
 
 
-def test_a_link_in_the_place_of_the_folder_is_refused(home: Path) -> None:
-    """A link may lead to where others can write."""
-    (home / "elsewhere").mkdir()
-    (home / "logs").symlink_to(home / "elsewhere")
-    with pytest.raises(errors.SocketFolderUnsafe):
-        lifecycle._make_private(home / "logs")
+@pytest.mark.parametrize("name", ["run", "logs", "store", "index", "keys", "spool"])
+@pytest.mark.parametrize("what", ["link", "file", "nowhere"])
+def test_what_is_no_folder_of_its_own_is_refused(home: Path, name: str, what: str) -> None:
+    """A link may lead to where others can write, and its target keeps its mode."""
+    (home / "elsewhere").mkdir(mode=0o755)
+    if (home / name).exists():
+        (home / name).rmdir()
+    if what == "file":
+        (home / name).touch()
+    else:
+        (home / name).symlink_to(home / ("elsewhere" if what == "link" else "nothing"))
+    with pytest.raises(errors.FolderUnsafe, match=r"is a link|is no folder"):
+        lifecycle._close_home(home)
+    assert (home / "elsewhere").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("name", ["", "run", "keys"])
+def test_what_belongs_to_another_user_is_refused(home: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its mode: its owner could read it at any time."""
+    (home / name).mkdir(exist_ok=True)
+    owner = os.getuid()
+    real = Path.stat
+
+    def stat_of(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        found = real(path, follow_symlinks=follow_symlinks)
+        return os.stat_result((*found[:4], owner + (path == home / name), *found[5:10]))
+
+    monkeypatch.setattr(Path, "stat", stat_of)
+    with pytest.raises(errors.FolderUnsafe, match=rf"belongs to another user \(uid {owner + 1}\)"):
+        lifecycle._close_home(home)
+
+
+def test_a_home_may_be_a_link_and_may_not_be_shared(home: Path) -> None:
+    """A link leads to a folder of one's own, which is closed; a folder with the sticky bit belongs to everybody."""
+    link = home.parent / f"{home.name}-link"
+    link.symlink_to(home)
+    try:
+        home.chmod(0o755)
+        lifecycle._close_home(link)
+        assert home.stat().st_mode & 0o777 == 0o700
+        home.chmod(0o1777)
+        with pytest.raises(errors.FolderUnsafe, match="is a folder that users share"):
+            lifecycle._close_home(link)
+    finally:
+        link.unlink()

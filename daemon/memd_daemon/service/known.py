@@ -26,6 +26,11 @@ class KnownViews:
         self._known: dict[Key, Views] = {}
         self._count = 0
 
+    def forget(self) -> None:
+        """The rows that they were made from were made anew, without a write to the log."""
+        with self._lock:
+            self._forget((-1, -1))
+
     def at(self, snapshot: Snapshot) -> Known:
         """What is known at this snapshot: ``known(key, made)`` gives the views of a key.
 

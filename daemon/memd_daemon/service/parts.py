@@ -15,8 +15,11 @@ from memd_daemon.model.ids import uuid7
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Actor
 from memd_daemon.service.asker import Asker
+from memd_daemon.service.behind import Behind
+from memd_daemon.service.findings import Findings
 from memd_daemon.service.known import KnownViews
 from memd_daemon.service.search import Search
+from memd_daemon.service.tally import Tally
 from memd_daemon.store.port import Draft, Ledger, Store
 
 
@@ -36,6 +39,9 @@ class Parts:
     ground: FileGround = field(default_factory=FileGround)
     checkouts: Checkouts = field(default_factory=Checkouts)
     views: KnownViews = field(default_factory=KnownViews)
+    tally: Tally = field(default_factory=Tally)
+    behind: Behind = field(default_factory=Behind)
+    findings: Findings = field(default_factory=Findings)
 
     def new_uid(self) -> bytes:
         return uuid7(self.now_ms(), self.chance(limits.UID_RANDOM_BYTES))

@@ -1,7 +1,6 @@
 """How memd is: daemon, store, index, hooks, last delivery, spool, sessions, and what is wrong with its fix (surfaces.md)."""
 
 import os
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ def status(parts: Parts, counts: HookCounts, started_ms: int) -> api.StatusReply
         queue={"proposals": store.pop("proposals"), "conflicts": store.pop("conflicts"), "review": store.pop("review")},
         sessions=_sessions(parts),
         people=people,
-        problems=_problems(spooled),
+        problems=[*_problems(parts, spooled), *parts.findings.told()],
     )
 
 
@@ -68,29 +67,17 @@ def memory_bytes() -> int:
 
 
 def _store(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
-    kinds: Counter[str] = Counter()
-    classes: Counter[str] = Counter()
-    told: Counter[str] = Counter(revoked=0, superseded=0, proposals=0, conflicts=0, review=0)
-    for _, note in snapshot.notes():
-        if note.forgotten:
-            continue
-        kinds[note.kind] += 1
-        classes[note.provenance] += 1
-        told["revoked"] += note.revoked
-        told["superseded"] += note.currency != "current"
-        told["proposals"] += len(note.proposals)
-        told["conflicts"] += bool(note.conflicts)
-        told["review"] += bool(note.flags)
+    told = parts.tally.at(snapshot)
     counts = snapshot.counts()
     return {
         "notes": counts.notes,
-        "by_kind": dict(kinds),
-        "by_provenance": dict(classes),
+        "by_kind": told.by_kind,
+        "by_provenance": told.by_provenance,
         "events": counts.events,
         "commits": counts.commits,
         "turns": counts.turns,
         "bytes_on_disk": counts.bytes_on_disk,
-        **told,
+        **told.marks,
     }
 
 
@@ -138,13 +125,20 @@ def _sessions(parts: Parts) -> list[dict[str, Any]]:
     ]
 
 
-def _problems(spooled: dict[str, Any]) -> list[dict[str, str]]:
+def _problems(parts: Parts, spooled: dict[str, Any]) -> list[dict[str, str]]:
     problems = []
     if spooled["dropped"]:
         problems.append(
             {
                 "what": f"{spooled['dropped']} spooled files could not be read and were dropped",
                 "fix": "check the disk; `memd verify` checks the store",
+            }
+        )
+    if parts.search.trouble:
+        problems.append(
+            {
+                "what": f"the search indexes are behind: {parts.search.trouble} stopped the last try",
+                "fix": "check the room on the disk; it is tried again by itself, and `memd logs` has the trace",
             }
         )
     return problems

@@ -1,10 +1,14 @@
 """Checking and rebuilding: verify and reindex."""
 
 import time
+from collections.abc import Callable
 
 from memd_client import api
 from memd_daemon.service.parts import Parts
 from memd_daemon.store.check import verify as check_store
+
+Rest = Callable[[], None]
+"""A pause between two slices of work; what it raises ends the work."""
 
 
 def verify(parts: Parts) -> api.VerifyReply:
@@ -24,6 +28,14 @@ def verify(parts: Parts) -> api.VerifyReply:
 def reindex(parts: Parts, request: api.Reindex) -> api.ReindexReply:
     """Folds, words and vectors anew from the log; with ``embed`` every vector is computed again too."""
     began = time.monotonic()
-    notes = parts.store.rebuild()
+    notes = refold(parts)
     vectors = parts.search.rebuild(embed=request.embed)
     return api.ReindexReply(notes=notes, vectors=vectors, seconds=time.monotonic() - began)
+
+
+def refold(parts: Parts) -> int:
+    """Folds and index rows anew, and no view kept from before; how many notes there are."""
+    notes = parts.store.rebuild()
+    parts.views.forget()
+    parts.tally.forget()
+    return notes

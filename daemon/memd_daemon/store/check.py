@@ -6,7 +6,8 @@ stand for each other; a turn that cannot be read. A rewrite of the whole chain b
 only signed events, or a backup, tell it.
 """
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
@@ -19,6 +20,7 @@ from memd_daemon.model.note import Note, encode_note
 from memd_daemon.model.words import Actor
 from memd_daemon.store import keys
 from memd_daemon.store.indexes import INDEX_TABLES, rows_of
+from memd_daemon.store.kv import Reading
 from memd_daemon.store.log_read import (
     BROKEN,
     UNREADABLE,
@@ -30,7 +32,8 @@ from memd_daemon.store.log_read import (
     is_blob,
     tail_of,
 )
-from memd_daemon.store.port import Store
+from memd_daemon.store.port import Snapshot, Store
+from memd_daemon.store.slices import Slices
 
 RESTORE: Final = "put a backup back with `memd restore`"
 REINDEX: Final = "`memd reindex` makes it anew from the log"
@@ -71,9 +74,27 @@ def _at_note(uid: bytes, id_: int | None, what: str, remedy: str = REINDEX) -> F
 def verify(store: Store) -> list[Fault]:
     """Every fault in the store, the log's first; an empty list says that all is as it was written."""
     with store.read() as snapshot:
-        if not isinstance(snapshot, LogSnapshot):
-            raise TypeError("a store that is not made of tables")
-        return list(_faults(snapshot))
+        return list(_faults(_of_tables(snapshot)))
+
+
+def verify_in_slices(store: Store, rest: Callable[[], None]) -> list[Fault]:
+    """`verify` without a snapshot that is held for long (store/slices.py): a write that comes between may look like a fault."""
+
+    @contextlib.contextmanager
+    def opened() -> Iterator[Reading]:
+        with store.read() as snapshot:
+            yield _of_tables(snapshot).kv
+
+    with store.read() as snapshot:
+        trusted = _of_tables(snapshot).trusted
+    with Slices(opened, rest) as slices:
+        return list(_faults(LogSnapshot(slices, store.info, trusted)))
+
+
+def _of_tables(snapshot: Snapshot) -> LogSnapshot:
+    if not isinstance(snapshot, LogSnapshot):
+        raise TypeError("a store that is not made of tables")
+    return snapshot
 
 
 def _faults(snapshot: LogSnapshot) -> Iterator[Fault]:
@@ -304,7 +325,8 @@ class _Notes:
 
 
 def _ids(snapshot: LogSnapshot) -> Iterator[Fault]:
-    expected = 0
+    """Ids and their notes stand for each other, none is left out, and those of this origin go as its notes were recorded."""
+    expected, newest = 0, 0
     for key, uid in snapshot.kv.scan(keys.IDS):
         expected += 1
         id_ = keys.of_number(key)
@@ -313,6 +335,12 @@ def _ids(snapshot: LogSnapshot) -> Iterator[Fault]:
             expected = id_
         if snapshot.kv.get(keys.ALIASES, uid) != key:
             yield _at_note(uid, id_, "does not know its id", RESTORE)
+        first = snapshot.kv.seek(keys.SUBJECTS, uid)
+        if first is not None and first[0].startswith(uid):
+            _, origin, seq, _ = keys.of_place(keys.place_of_subject_key(first[0]))
+            if origin == snapshot.info.origin and seq < newest:
+                yield _at_note(uid, id_, "has the id of a note that was recorded later", RESTORE)
+            newest = max(newest, seq if origin == snapshot.info.origin else 0)
     if snapshot.kv.count(keys.ALIASES) != snapshot.kv.count(keys.IDS):
         yield Fault(where="the ids", what="are not as many as the notes that have one", remedy=RESTORE)
 

@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from memd_daemon.errors import MemdError, NetworkFileSystem, StoreDamaged, StoreFull, StoreReadOnly
+from memd_daemon.errors import FolderUnsafe, MemdError, NetworkFileSystem, StoreDamaged, StoreFull, StoreReadOnly
 from memd_daemon.limits import DISK_FULL_BYTES
 
 DIRECTORY_MODE: Final = 0o700
@@ -59,32 +59,50 @@ def is_full(folder: Path) -> bool:
 def prepare(home: Path, *parts: str, accept_any_fs: bool = False) -> Path:
     """The folder ``home/parts…``, made where it is missing, readable and writable by this user alone whatever the umask.
 
-    Raises NetworkFileSystem, StoreReadOnly, StoreFull.
+    Raises NetworkFileSystem, FolderUnsafe, StoreReadOnly, StoreFull.
     """
     if not accept_any_fs:
         refuse_unreliable(home)
     folder = home
     try:
-        if not home.is_dir():
-            _make(home)
+        make_own(home, may_be_link=True)
         for part in parts:
             folder = folder / part
-            _make(folder)
+            make_own(folder)
     except OSError as error:
         raise typed(error.errno or 0, str(error), folder) from error
     return folder
 
 
-def _make(folder: Path) -> None:
+def make_own(folder: Path, *, may_be_link: bool = False) -> None:
+    """Makes a folder with mode 0700, or gives an existing one of this user that mode.
+
+    ``may_be_link``: the home may be a link to a folder of this user, what lies in it may not. Raises FolderUnsafe, OSError.
+    """
     try:
         folder.mkdir(mode=DIRECTORY_MODE, parents=True)
     except FileExistsError:
-        if stat.S_IMODE(folder.stat().st_mode) == DIRECTORY_MODE:
-            return
-        folder.chmod(DIRECTORY_MODE)
+        close_to_others(folder, may_be_link=may_be_link)
         return
     folder.chmod(DIRECTORY_MODE)
     sync_folder(folder.parent)
+
+
+def close_to_others(folder: Path, *, may_be_link: bool = False) -> None:
+    """Gives a folder of this user mode 0700. Raises FolderUnsafe where it is a link, no folder, or another user's, and OSError."""
+    found = folder.stat() if may_be_link else folder.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        raise FolderUnsafe(folder, "is a link", "put the folder itself there")
+    if not stat.S_ISDIR(found.st_mode):
+        raise FolderUnsafe(folder, "is no folder", "move it away")
+    if found.st_uid != os.getuid():
+        raise FolderUnsafe(
+            folder, f"belongs to another user (uid {found.st_uid})", "set MEMD_HOME to a folder of your own"
+        )
+    if found.st_mode & stat.S_ISVTX:
+        raise FolderUnsafe(folder, "is a folder that users share", "set MEMD_HOME to a folder of your own")
+    if stat.S_IMODE(found.st_mode) != DIRECTORY_MODE:
+        folder.chmod(DIRECTORY_MODE)
 
 
 def make_private(path: Path) -> None:

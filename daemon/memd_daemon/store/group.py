@@ -57,14 +57,19 @@ class GroupStore:
         self._closed = False
         self._writer = threading.Thread(target=self._drain, name="store-writer", daemon=True)
         self._writer.start()
+        self._looked = threading.Event()
         self._looker = threading.Thread(target=self._look_through, name="store-looker", daemon=True)
         self._looker.start()
-        self.trusted.complete.wait(SIGNED_LOOK_WAIT_S)
+        self._looked.wait(SIGNED_LOOK_WAIT_S)
 
     @property
     def commits(self) -> int:
         """How many transactions were put on disk; concurrent writes share one."""
         return self._environment.commits
+
+    @property
+    def doubt(self) -> threading.Event:
+        return self.trusted.doubt
 
     @contextlib.contextmanager
     def read(self) -> Iterator[LogSnapshot]:
@@ -100,11 +105,24 @@ class GroupStore:
             self._environment.close()
 
     def _look_through(self) -> None:
-        """Learns which notes a person has signed for, and makes those anew that stand otherwise than their log says."""
-        with contextlib.suppress(MemdError, *UNREADABLE):  # what is damaged is named by `memd verify`
-            with self.read() as snapshot:
+        """Learns which notes a person has signed for, and makes those anew that stand otherwise than their log says.
+
+        First those that look wrong, which takes no signature: the opening waits for them. Then the others, so that a hook finds
+        them compared.
+        """
+        odd: list[bytes] = []
+        try:
+            with contextlib.suppress(MemdError, *UNREADABLE), self.read() as snapshot:
                 snapshot.learn()
-            for subject in self.trusted.signed_subjects():
+                odd = [uid for uid in self.trusted.signed_subjects() if not snapshot.seems_to_stand(uid)]
+            self._put_right(odd)
+        finally:
+            self._looked.set()
+        self._put_right(self.trusted.signed_subjects())
+
+    def _put_right(self, subjects: Sequence[bytes]) -> None:
+        for subject in subjects:
+            with contextlib.suppress(MemdError, *UNREADABLE):  # what is damaged is named by `memd verify`
                 with self.read() as snapshot:
                     stands = snapshot.stands(subject)
                 if not stands:

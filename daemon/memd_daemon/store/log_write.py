@@ -361,8 +361,10 @@ class LogTxn(LogSnapshot):
     def refold(self, subject: bytes) -> None:
         """One note's fold and index rows made anew; rows that neither fold gives are left to `rebuild`."""
         made = self.fold_from_log(subject)
+        if made is None:
+            return  # the log is damaged, and what stands may be all that is left
         self._put_note(subject, self._entered(subject), made)
-        for table, key, value in rows_of(made, self.id_of(subject) or 0) if made is not None else ():
+        for table, key, value in rows_of(made, self.id_of(subject) or 0):
             self.kv.put(table, key, value)
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
@@ -370,6 +372,7 @@ class LogTxn(LogSnapshot):
         for table in keys.REBUILT:
             self.kv.clear(table)
         self._identity = None
+        self.trusted.settle()
         subjects = self._enter_all()
         for done, subject in enumerate(subjects):
             log = self.log_of(subject)

@@ -156,6 +156,10 @@ class MemoryStore:
             store=store or uuid7(at, os.urandom(10)), origin=uuid7(at, os.urandom(10)), format=STORE_FORMAT, path=""
         )
 
+    @property
+    def doubt(self) -> threading.Event:
+        return self.trusted.doubt
+
     @contextlib.contextmanager
     def read(self) -> Iterator[LogSnapshot]:
         if self._closed:

@@ -10,6 +10,7 @@ A work may run twice, so what it does beside the store is done after its write h
 Nothing here decides what may be written: preconditions are the service's and the fold's.
 """
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
@@ -177,6 +178,11 @@ class Txn(Snapshot, Protocol):
 
 class Store(Protocol):
     info: StoreInfo
+
+    @property
+    def doubt(self) -> threading.Event:
+        """Set when something that was read does not fit: a fold, a text. Whoever looks through the store clears it."""
+        ...
 
     def read(self) -> AbstractContextManager[Snapshot]: ...
     def write(self, work: Callable[[Txn], T]) -> T: ...
