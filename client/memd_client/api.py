@@ -78,7 +78,6 @@ class Remember(Request, frozen=True):
     derived_from: list[str] = []
     contradicts: str = ""
     supersedes: str = ""
-    same_as: str = ""
     reason: str = ""
     despite: str = ""
     endorse: bool = False
@@ -113,7 +112,6 @@ class Recall(Request, frozen=True):
     query: str
     k: int = 10
     kind: str = ""
-    explain: bool = False
     all_scopes: bool = False
     superseded: bool = False
 

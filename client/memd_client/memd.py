@@ -100,7 +100,6 @@ class Memd:
         derived_from: Sequence[str] = (),
         contradicts: str = "",
         supersedes: str = "",
-        same_as: str = "",
         reason: str = "",
         despite: str = "",
         endorse: bool = False,
@@ -122,7 +121,6 @@ class Memd:
             derived_from=list(derived_from),
             contradicts=contradicts,
             supersedes=supersedes,
-            same_as=same_as,
             reason=reason,
             despite=despite,
             endorse=endorse,
@@ -139,12 +137,11 @@ class Memd:
         *,
         k: int = 10,
         kind: str = "",
-        explain: bool = False,
         all_scopes: bool = False,
         superseded: bool = False,
     ) -> api.RecallReply:
         """The notes nearest in meaning and words; ``text`` is byte for byte what an agent gets."""
-        request = api.Recall(query=query, k=k, kind=kind, explain=explain, all_scopes=all_scopes, superseded=superseded)
+        request = api.Recall(query=query, k=k, kind=kind, all_scopes=all_scopes, superseded=superseded)
         return self.ask(request, api.RecallReply)
 
     def notes(

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from memd_client import api
+from memd_daemon import limits
+from memd_daemon.service import repos
 from tests.service.desk import Desk, context_of, git, make_repo
 
 RULE = "Always run the tests with the project's own virtual environment."
@@ -109,3 +111,20 @@ def test_a_note_is_confirmed_from_wherever_one_stands(desk: Desk, tmp_path: Path
     done = desk.act("confirm", note.id)
     assert (done.effect, done.told) == ("applied", [])
     assert desk.ask(api.Show(ref=str(note.id), cwd=str(desk.repo))).note.last_confirmed_at != ""
+
+
+def test_a_long_history_is_read_behind_the_first_look(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repository whose root commits could not be had in time is known all the same after a move."""
+    parts, read = desk.daemon.parts, repos.root_commits
+
+    def slow(root: str, deadline_s: float) -> tuple[str, ...]:
+        return () if deadline_s < limits.GIT_HISTORY_DEADLINE_S else read(root, deadline_s)
+
+    monkeypatch.setattr(repos, "root_commits", slow)
+    desk.remember(RULE, kind="directive")
+    parts.behind.join()
+    monkeypatch.undo()
+    moved = desk.repo.rename(tmp_path / "moved")
+    assert RULE in told_at(desk, moved, "c1")

@@ -6,11 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from memd_client import api
 from memd_daemon import errors, limits
 from memd_daemon.index.terms import terms_of
+from memd_daemon.model.ids import uid_from_text
+from memd_daemon.service.recall import weighed
 from tests.service.desk import Desk, make_repo
 
 QUESTION = "which port does the service listen on?"
@@ -149,6 +152,7 @@ def test_an_explicit_question_waits_for_the_words(tmp_path: Path) -> None:
     again = opened(tmp_path)
     search = again.daemon.parts.search
     search._words = search._vectors = None
+    search._are_words_current = False
     search._words_in.clear()
     may_load, load = threading.Event(), search.load_words
 
@@ -172,3 +176,96 @@ def test_ten_thousand_letters_cost_no_square() -> None:
     """A pasted sequence is one term, judged by its beginning; counted by the characters that the judge is given."""
     assert terms_of("A" * 100_000).identifiers == frozenset()
     assert len(terms_of("ab1" * 100_000).exact) <= 4
+
+
+def test_an_error_ends_no_indexing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk is told in the status; with the next write it is tried again, and then nothing is wrong."""
+    desk = opened(tmp_path)
+    search = desk.daemon.parts.search
+    tried = threading.Event()
+    embed = search.embed_waiting
+
+    def full(*_: object) -> int:
+        tried.set()
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(search, "embed_waiting", full)
+    search.begin()
+    assert tried.wait(60)
+    while not search.trouble:
+        search._wake.set()
+    assert any("OSError" in p["what"] for p in desk.ask(api.Status()).problems)
+    monkeypatch.setattr(search, "embed_waiting", embed)
+    made = desk.remember("The service listens on port 7.")
+    while search.vector_count == 0:
+        search._wake.set()
+    assert [f.note.id for f in desk.recall(QUESTION).found] == [made.id]
+    while search.trouble:
+        search._wake.set()
+    assert desk.ask(api.Status()).problems == []
+    desk.close()
+
+
+def test_a_vector_that_comes_late_lies_where_its_note_is_by_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A note that is superseded while its vector is computed is not found warm."""
+    desk = opened(tmp_path)
+    search = desk.daemon.parts.search
+    search.load_model()
+    older = desk.remember("The service listens on port 7.")
+    newer = desk.remember("Ask the port of whoever deployed it.")
+    embed, seen = search.embed, []
+
+    def superseded_meanwhile(text: str) -> Any:
+        if not seen:
+            seen.append(text)
+            desk.act("supersede", older.id, by=str(newer.id))
+        return embed(text)
+
+    monkeypatch.setattr(search, "embed", superseded_meanwhile)
+    search.embed_waiting(lambda: False)
+    monkeypatch.undo()
+    vectors, scope = search._vectors, desk.ask(api.Show(ref=str(older.id))).note.scope
+    assert vectors is not None
+    vector = embed("The service listens on port 7.")
+    assert older.id not in dict(vectors.search([scope], vector, 10))
+    assert older.id in dict(vectors.search([f"cold {scope}"], vector, 10))
+    desk.close()
+
+
+def test_a_commit_that_is_recalled_wakes_the_queue(tmp_path: Path) -> None:
+    """Its vector is wanted from then on, and comes without another write."""
+    desk = opened(tmp_path)
+    search = desk.daemon.parts.search
+    desk.hook("git-commit", b"")
+    desk.daemon.parts.store.write(lambda _: None)
+    search._wake.clear()
+    assert desk.recall("first").found
+    assert search._wake.wait(60)
+    desk.close()
+
+
+def test_a_conflict_weighs_on_both_of_its_sides(tmp_path: Path) -> None:
+    """The older loses a fifth, once a pair; the one that brought it starts at a half; a person's stands."""
+    desk = opened(tmp_path)
+    uids = []
+    for text in ("The port is 1.", "The port is 2."):
+        uids.append(uid_from_text(desk.remember(text).uid) or b"")
+        desk.clock.ms += 1
+    first, second = uids
+
+    def sure(uid: bytes, *others: bytes, provenance: str = "agent") -> float:
+        with desk.daemon.parts.store.read() as snapshot:
+            note = snapshot.note(uid)
+        assert note is not None
+        last = msgspec.structs.replace(note.revisions[-1], provenance=provenance)
+        note = msgspec.structs.replace(note, conflicts=others, revisions=(last,))
+        return round(weighed(desk.daemon.parts, note, 1.0)[1]["confidence"], 3)
+
+    assert (sure(first), sure(second)) == (0.7, 0.7)
+    assert (sure(first, second), sure(second, first)) == (0.5, 0.5)
+    assert sure(first, second, second) == 0.5
+    assert (sure(second, first, provenance="auto"), sure(first, second, provenance="auto")) == (0.4, 0.2)
+    assert sure(first, second, provenance="human") == sure(second, first, provenance="human") == 1.0
+    desk.close()

@@ -231,3 +231,33 @@ def test_contradicting_what_was_revoked_before_is_answered_with_its_tombstone(de
     assert new.id
     assert len(new.tombstones) == 1
     assert "reason: it is a file lock" in new.tombstones[0]
+
+
+@pytest.mark.parametrize(
+    ("held", "said", "told"),
+    [
+        ("The upload retries 3 times.", "The upload retries 5 times.", True),
+        ("The cache is invalidated on writes.", "The cache is not invalidated on writes.", True),
+        ("Sessions are kept in session_store.py files.", "Sessions are kept in user_store.py files.", True),
+        ("The upload retries 3 times.", "The upload retries 3 times here.", False),
+        ("The upload retries 3 times.", "The download of a model takes 5 minutes.", False),
+    ],
+)
+def test_a_write_names_the_notes_that_it_is_at_odds_with(desk: Desk, held: str, said: str, told: bool) -> None:
+    """Nearly the same words with another number, name or sense: the writer is told, and decides."""
+    first = desk.remember(held)
+    answer = desk.remember(said)
+    assert answer.conflicts == ([first.id] if told else [])
+    assert not (told and answer.near)
+
+
+@pytest.mark.parametrize("how", ["contradicts", "supersedes", "revoked", "superseded"])
+def test_a_note_that_is_corrected_or_gone_is_no_conflict(desk: Desk, how: str) -> None:
+    """Only what stands beside the new one unsettled is told."""
+    first = desk.remember("The upload retries 3 times.")
+    if how == "revoked":
+        desk.act("revoke", first.id, reason="it was measured")
+    elif how == "superseded":
+        desk.act("supersede", first.id, by=str(desk.remember("Uploads are somebody else's business.").id))
+    words = {how: str(first.id)} if how in ("contradicts", "supersedes") else {}
+    assert desk.remember("The upload retries 5 times.", **words).conflicts == []

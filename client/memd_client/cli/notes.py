@@ -41,7 +41,6 @@ PRIORITY_STYLES = {"high": "bold red", "low": "dim"}
 @click.option("--derived-from", multiple=True, metavar="REF", help="A note that it is built on.")
 @click.option("--contradicts", default="", metavar="REF", help="The note that it shows to be wrong: revoked with it.")
 @click.option("--supersedes", default="", metavar="REF", help="The older note whose place it takes.")
-@click.option("--same-as", default="", metavar="REF", help="The note that it says again.")
 @click.option("--reason", default="", metavar="R", help="Why the other note is wrong or out of date.")
 @click.option("--despite", default="", metavar="REF", help="Record it although this revoked note said the same.")
 @click.option("--endorse", is_flag=True, help="Endorse it in the same act, with your passphrase.")
@@ -61,7 +60,6 @@ def remember(
     derived_from: tuple[str, ...],
     contradicts: str,
     supersedes: str,
-    same_as: str,
     reason: str,
     despite: str,
     endorse: bool,
@@ -71,8 +69,8 @@ def remember(
 
     Put `--` before a TEXT that begins with a dash.
     """
-    if sum(map(bool, (contradicts, supersedes, same_as))) > 1:
-        raise click.UsageError("a note has one of --contradicts, --supersedes and --same-as")
+    if contradicts and supersedes:
+        raise click.UsageError("a note has one of --contradicts and --supersedes")
     content = _stdin() if text == "-" else text
     if not content.strip():
         raise BadUsage(
@@ -99,7 +97,6 @@ def remember(
             derived_from=derived_from,
             contradicts=contradicts,
             supersedes=supersedes,
-            same_as=same_as,
             reason=reason,
             despite=despite,
             endorse=endorse,
@@ -200,7 +197,7 @@ def recall(query: str, k: int, kind: str, explain: bool, all_scopes: bool, super
     Into a pipe it prints byte for byte what an agent gets.
     """
     with Memd() as memd:
-        reply = memd.recall(query, k=k, kind=kind, explain=explain, all_scopes=all_scopes, superseded=superseded)
+        reply = memd.recall(query, k=k, kind=kind, all_scopes=all_scopes, superseded=superseded)
     if as_json:
         screen.emit(reply)
     elif screen.is_terminal():

@@ -79,7 +79,7 @@ def reindexed(parts: Parts, uid: bytes) -> None:
     with parts.store.read() as snapshot:
         note, id_ = snapshot.note(uid), snapshot.id_of(uid)
         if note is not None and id_ is not None:
-            parts.search.move(snapshot, id_, note)
+            parts.search.move(id_, note)
 
 
 # Acts that a person signs.

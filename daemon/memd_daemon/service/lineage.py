@@ -36,6 +36,7 @@ class Alike(msgspec.Struct, frozen=True, kw_only=True):
     note: Note
     likeness: float  # share of words in common; 1 where their vectors say it
     same: bool  # says the same claim, as far as words can tell: see `same_claim`
+    differs: bool  # says it of another number or identifier, or the other way round: see `other_claim`
 
 
 def alike(parts: Parts, snapshot: Snapshot, content: str, scope: str) -> list[Alike]:
@@ -50,8 +51,8 @@ def alike(parts: Parts, snapshot: Snapshot, content: str, scope: str) -> list[Al
             continue
         close = hit.cosine is not None and hit.cosine >= limits.SAME_CLAIM_COSINE
         likeness = 1.0 if close else text.likeness(words, text.words_of(other))
-        same = same_claim(content, other, close=close)
-        found.append(Alike(id=hit.id, note=note, likeness=likeness, same=same))
+        same, differs = same_claim(content, other, close=close), other_claim(content, other, close=close)
+        found.append(Alike(id=hit.id, note=note, likeness=likeness, same=same, differs=differs))
     return found
 
 
@@ -63,29 +64,59 @@ def same_claim(one: str, other: str, *, close: bool) -> bool:
     "Corroboration").
     """
     mine, its = _Claim.of(one), _Claim.of(other)
-    nested = mine.content <= its.content or its.content <= mine.content
-    alike_words = nested and text.likeness(mine.content, its.content) >= limits.SAME_CLAIM_SHARE
-    return (close or alike_words) and (mine.marks, mine.negations) == (its.marks, its.negations)
+    return (close or _same_words(mine.content, its.content)) and mine.sense == its.sense
+
+
+def other_claim(one: str, other: str, *, close: bool) -> bool:
+    """Whether two texts say different things of the same matter, as far as words can tell: one of them may be wrong.
+
+    Their words are the same, most of them (or their vectors are ``close``), and a number, an identifier or a negation is not.
+    """
+    mine, its = _Claim.of(one), _Claim.of(other)
+    return (close or _same_words(mine.bare, its.bare)) and mine.sense != its.sense
+
+
+def _same_words(mine: frozenset[str], its: frozenset[str]) -> bool:
+    """Whether the one has all of the other's, and most of them are the same."""
+    return (mine <= its or its <= mine) and text.likeness(mine, its) >= limits.SAME_CLAIM_SHARE
 
 
 class _Claim(msgspec.Struct, frozen=True):
     """What two wordings of one claim have in common."""
 
     content: frozenset[str]  # words that say something
+    bare: frozenset[str]  # of these, what is no mark and no part of one
     marks: frozenset[str]  # numbers and identifiers
     negations: int  # how often it says no, modulo 2
+
+    @property
+    def sense(self) -> tuple[frozenset[str], int]:
+        """What turns a claim into another one."""
+        return self.marks, self.negations
 
     @classmethod
     def of(cls, said: str) -> "_Claim":
         words = text.words_of(said)
         numbers = frozenset(w for w in words if any(c.isdigit() for c in w))
         negations = sum(w in NEGATIONS for w in words)
-        return cls(words - STOP_WORDS - NEGATIONS, numbers | terms_of(said).identifiers, negations % 2)
+        content, marks = words - STOP_WORDS - NEGATIONS, numbers | terms_of(said).identifiers
+        parts_of_marks = frozenset(w for mark in marks for w in text.words_of(mark))
+        return cls(content, content - parts_of_marks, marks, negations % 2)
 
 
 def near(found: Iterable[Alike]) -> list[int]:
     """Ids of held notes that say nearly the same."""
-    return [one.id for one in found if one.likeness >= limits.NEAR_DUPLICATE_SHARE and not one.note.revoked]
+    close = [one for one in found if one.likeness >= limits.NEAR_DUPLICATE_SHARE and not one.differs]
+    return [one.id for one in close if not one.note.revoked]
+
+
+def at_odds(found: Iterable[Alike], corrected: frozenset[bytes]) -> list[int]:
+    """Ids of held, current notes that say something different of the same matter, save those that the writer corrects."""
+    return [
+        one.id
+        for one in found
+        if one.differs and one.note.live and not one.note.revoked and one.note.uid not in corrected
+    ]
 
 
 def struck_through(parts: Parts, snapshot: Snapshot, found: Iterable[Alike]) -> list[tuple[int, Note, str]]:

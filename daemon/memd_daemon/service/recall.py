@@ -72,7 +72,7 @@ def _first_recalled(parts: Parts, views: list[NoteView]) -> None:
             for uid in asked:
                 txn.want_vector(uid)
 
-        parts.store.submit(work)
+        parts.store.submit(work).add_done_callback(lambda _: parts.search.wake())
 
 
 def weighed(parts: Parts, note: Note, relevance: float) -> tuple[float, dict[str, float]]:
@@ -99,10 +99,17 @@ def _tier(note: Note) -> str:
 
 
 def _confidence(note: Note) -> float:
+    """How sure a claim starts, less what its open conflicts take (recall.md, "Weighing").
+
+    A conflict costs the older note of its pair; the one that brought it, by its uid the later one, starts lower instead.
+    """
     start = limits.CONFIDENCE_START[note.provenance]
     if note.provenance == Provenance.HUMAN:
         return start
-    return max(0.0, start - limits.CONFLICT_COST * len(note.conflicts))
+    newer = sum(other > note.uid for other in set(note.conflicts))
+    if newer < len(set(note.conflicts)):
+        start = min(start, limits.NEWCOMER_CONFIDENCE_MAX)
+    return max(0.0, start - limits.CONFLICT_COST * newer)
 
 
 def _freshness(note: Note, now_ms: int) -> float:

@@ -59,16 +59,22 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
         evidence = check_evidence(parts, snapshot, request, wanted)
         alike = lineage.alike(parts, snapshot, wanted.content, wanted.scope)
         tombstones = _mistake_told(parts, snapshot, alike, others)
-        near = lineage.near(alike)
+        answer = api.Remembered(
+            id=0,
+            uid=uid_text(wanted.uid),
+            near=lineage.near(alike),
+            conflicts=lineage.at_odds(alike, others.corrected),
+            tombstones=tombstones,
+        )
         kin = lineage.kin_of(parts, snapshot, wanted.content, asker, others.corrected)
         key_id = key_in_use(snapshot) if request.endorse else b""
         told = _lowered(snapshot, wanted, kin)
     built = _build(parts, asker, wanted, others, kin, evidence, key_id)
     if request.endorse:
-        return _as_plan(parts, plans, asker, wanted, others, built, key_id, near, tombstones)
+        return _as_plan(parts, plans, asker, wanted, others, built, key_id, answer)
     id_, more = parts.store.write(lambda txn: _write(parts, txn, asker, wanted, others, built, []))
     _indexed(parts, id_, wanted, others)
-    return api.Remembered(id=id_, uid=uid_text(wanted.uid), near=near, tombstones=tombstones, told=told + more)
+    return msgspec.structs.replace(answer, id=id_, told=told + more)
 
 
 def _others(snapshot: Snapshot, request: api.Remember) -> Others:
@@ -187,8 +193,7 @@ def _as_plan(
     others: Others,
     built: Built,
     key_id: bytes,
-    near: list[int],
-    tombstones: list[str],
+    answer: api.Remembered,
 ) -> api.Remembered:
     def finish(signatures: list[bytes]) -> api.Sealed:
         signed = [Draft(body=built.promoted, sig=signatures[0])]
@@ -210,7 +215,7 @@ def _as_plan(
         priority=wanted.priority,
     )
     plan = plans.open(parts, [act], key_id, finish)
-    return api.Remembered(id=0, uid=uid_text(wanted.uid), near=near, tombstones=tombstones, plan=plan)
+    return msgspec.structs.replace(answer, plan=plan)
 
 
 def _indexed(parts: Parts, id_: int, wanted: Wanted, others: Others) -> None:
@@ -220,7 +225,7 @@ def _indexed(parts: Parts, id_: int, wanted: Wanted, others: Others) -> None:
         with parts.store.read() as snapshot:
             older, older_id = snapshot.note(others.supersedes.uid), snapshot.id_of(others.supersedes.uid)
             if older is not None and older_id is not None:
-                parts.search.move(snapshot, older_id, older)
+                parts.search.move(older_id, older)
 
 
 def commit_note(parts: Parts, wanted: Wanted, asker: Asker, *, once: str, amended: str = "") -> int | None:

@@ -124,12 +124,26 @@ def _first_look(parts: Parts, checkout: Checkout) -> bytes:
             _claim(txn, _key("remote", checkout.remote), uid)
             if checkout.remote.startswith("/"):
                 _claim(txn, _key("common", checkout.remote), uid)
-        for root in roots:
-            txn.put_setting(f"{_key('root', root)}/{uid_text(uid)}", uid)
+        _put_roots(txn, roots, uid)
         txn.put_setting(_about(uid), msgspec.msgpack.encode(_seen_at(txn, uid, path)))
         return uid
 
-    return parts.store.write(work)
+    uid = parts.store.write(work)
+    if not roots and _needs_roots(checkout):
+        parts.behind.add(lambda: _learn_roots(parts, checkout, uid))
+    return uid
+
+
+def _learn_roots(parts: Parts, checkout: Checkout, uid: bytes) -> None:
+    """A long history is read behind the answer: it is asked for only once the repository has moved."""
+    roots = root_commits(checkout.root, deadline_s=limits.GIT_HISTORY_DEADLINE_S)
+    if roots:
+        parts.store.write(lambda txn: _put_roots(txn, roots, uid))
+
+
+def _put_roots(txn: Txn, roots: tuple[str, ...], uid: bytes) -> None:
+    for root in roots:
+        txn.put_setting(f"{_key('root', root)}/{uid_text(uid)}", uid)
 
 
 def _claim(txn: Txn, key: str, uid: bytes) -> None:
@@ -157,9 +171,13 @@ def _seen_at(snapshot: Snapshot, uid: bytes, path: str) -> Known:
 
 def _roots_if_needed(checkout: Checkout) -> tuple[str, ...]:
     """Root commits only where no remote can tell: this may stand on the hook path, once in a repository's life."""
-    if not checkout.common or checkout.remote:
+    if not _needs_roots(checkout):
         return ()
     return root_commits(checkout.root, deadline_s=limits.GIT_REPOSITORY_DEADLINE_S)
+
+
+def _needs_roots(checkout: Checkout) -> bool:
+    return bool(checkout.common) and not checkout.remote
 
 
 def _elsewhere(snapshot: Snapshot, checkout: Checkout, roots: tuple[str, ...]) -> bytes | None:

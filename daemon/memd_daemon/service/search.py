@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from memd_daemon import limits
+from memd_daemon import errors, limits
 from memd_daemon.model.note import Note
 from memd_daemon.store.port import Snapshot, Store
 
@@ -65,8 +65,11 @@ class Search:
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._embedding = threading.Lock()
+        self._placing = threading.Lock()
+        self.trouble = ""  # the kind of error that keeps the indexes behind; "" where nothing does
         self._thread: threading.Thread | None = None
         self._words_in = threading.Event()
+        self._are_words_current = False
 
     # life
 
@@ -80,8 +83,11 @@ class Search:
         self._wake.set()
         if self._thread is not None:
             self._thread.join()
-        self._flush_words()
-        self._save_vectors()
+        try:
+            self._flush_words()
+            self._save_vectors()
+        except (OSError, errors.MemdError) as error:  # the next start brings them up to date
+            log.warning("the indexes were not saved: %s", type(error).__name__)
         if self._words is not None:
             self._words.close()
 
@@ -91,23 +97,41 @@ class Search:
         return self._embedder is not None
 
     def _run(self) -> None:
-        try:
+        while not self._stop.is_set():
+            self._wake.clear()
+            try:
+                self._load()
+                self._keep_up()
+                self.trouble = ""
+            except Exception as error:  # the daemon goes on with what is in: hooks answer from words, or not at all
+                log.exception("the indexes are behind")
+                self.trouble = type(error).__name__
+            finally:
+                self._words_in.set()
+            # After trouble (a full disk, a file that is gone) it tries again, with the next change or by itself.
+            self._wake.wait(limits.INDEX_RETRY_S if self.trouble else None)
+
+    def _load(self) -> None:
+        """What is not in yet, in its order."""
+        if not self._are_words_current:
             self.load_words()
+        if self._vectors is None:
             self.load_vectors()
+        if self._embedder is None:
             self.load_model()
-            while not self._stop.is_set():
-                self._wake.clear()
-                self.embed_waiting(self._is_interrupted)
-                if self._words_are_due():
-                    self._flush_words()
-                    continue  # the queue may have been left for it
-                if self._vectors is not None and self._vectors.unsaved >= limits.UNSAVED_VECTORS_MAX:
-                    self._save_vectors()
-                self._wake.wait()
-        except Exception:  # the daemon goes on with what is in: hooks answer from words, or not at all
-            log.exception("the indexes stopped")
-        finally:
-            self._words_in.set()
+
+    def _keep_up(self) -> None:
+        """Embeds what waits, and saves what is due."""
+        self.embed_waiting(self._is_interrupted)
+        while self._words_are_due() and not self._stop.is_set():
+            self._flush_words()
+            self.embed_waiting(self._is_interrupted)  # the queue may have been left for it
+        if self._vectors is not None and self._vectors.unsaved >= limits.UNSAVED_VECTORS_MAX:
+            self._save_vectors()
+
+    def wake(self) -> None:
+        """Says that the queue in the store has grown."""
+        self._wake.set()
 
     def _is_interrupted(self) -> bool:
         """Whether embedding has to wait: an import writes faster than vectors come, and each search looks through pending words."""
@@ -121,11 +145,12 @@ class Search:
         from memd_daemon.index.words import WordIndex
 
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        words = WordIndex(self._folder / "words")
+        words = self._words or WordIndex(self._folder / "words")
         if words.mark is None:
             self._rebuild_words(words)
         self._words = words  # from here on each write tells it; what came before is in the log after the mark
         self._catch_up(words, words.mark or 0)
+        self._are_words_current = True
         self._words_in.set()
 
     def wait_for_words(self) -> None:
@@ -272,13 +297,19 @@ class Search:
             self._words.add(id_, scope, text)
         self._wake.set()
 
-    def move(self, snapshot: Snapshot, id_: int, note: Note) -> None:
-        """A note whose scope or standing changed lies where `home_of` says, and nowhere else."""
-        said = self._said(snapshot, id_, note)
-        if self._words is not None:
-            self._words.remove(id_) if said is None else self._words.add(*said)
-        if self._vectors is not None:
-            self._place_vector(self._vectors, snapshot, id_, note)
+    def move(self, id_: int, note: Note) -> None:
+        """A note whose scope or standing changed lies where `home_of` says, and nowhere else.
+
+        One at a time, and by what the store says then: of two moves at once, or of a move and a vector that just came in, the
+        one that looked earlier must not have the last word. ``note`` is as the caller saw it.
+        """
+        with self._placing, self._store.read() as now:
+            newest = now.note(note.uid) or note
+            said = self._said(now, id_, newest)
+            if self._words is not None:
+                self._words.remove(id_) if said is None else self._words.add(*said)
+            if self._vectors is not None:
+                self._place_vector(self._vectors, now, id_, newest)
 
     def _array(self, stored: bytes) -> Any:
         import numpy as np
@@ -317,8 +348,10 @@ class Search:
         stored = vector.astype("<f2").tobytes()
         model = self.model_id
         self._store.write(lambda txn: txn.put_vector(model, note.uid, stored))
-        if home_of(note):
-            self._vectors.add(home_of(note), id_, vector)
+        with self._placing, self._store.read() as now:
+            newest = now.note(note.uid)
+            if newest is not None:
+                self._place_vector(self._vectors, now, id_, newest)
 
     # looking
 

@@ -1,0 +1,47 @@
+"""Work that an answer does not wait for: one piece after the other, on a thread that lives while there is some."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from memd_daemon import errors, limits
+
+log: Final = logging.getLogger("memd.behind")
+
+
+class Behind:
+    """A short queue. Safe to call from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._thread: threading.Thread | None = None
+
+    def add(self, work: Callable[[], None]) -> None:
+        """Does ``work`` later. Where too much waits already, never: it must be nothing that anybody relies on."""
+        with self._lock:
+            if len(self._waiting) >= limits.BEHIND_WAITING_MAX:
+                return
+            self._waiting.append(work)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="memd-behind", daemon=True)
+                self._thread.start()
+
+    def join(self) -> None:
+        """Waits until nothing is left to do."""
+        while (thread := self._thread) is not None:
+            thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    return
+                work = self._waiting.popleft()
+            try:
+                work()
+            except (errors.MemdError, OSError) as error:  # the store is full, or closing
+                log.warning("work behind an answer failed: %s", type(error).__name__)
