@@ -10,7 +10,7 @@ from memd_client import __version__, api, signing
 from memd_daemon import limits
 from memd_daemon.model.event import KeyEnrolled, payload_of
 from memd_daemon.service import spool
-from memd_daemon.service.explain import delivery_out, iso
+from memd_daemon.service.explain import delivery_out, ids_of, iso
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.parts import Parts
 from memd_daemon.store.port import Snapshot
@@ -35,7 +35,7 @@ def status(parts: Parts, counts: HookCounts, started_ms: int) -> api.StatusReply
         hooks={key: {**told, "last": iso(told["last_ms"])} for key, told in counts.told().items()},
         last_delivery=_plain(delivery_out(last)) if last else None,
         spool=spooled,
-        queue={"proposals": store.pop("proposals"), "conflicts": store.pop("conflicts"), "review": store.pop("review")},
+        queue={name: store.pop(name) for name in ("proposals", "conflicts", "review", "proposed")},
         sessions=_sessions(parts),
         people=people,
         problems=[*_problems(parts, spooled), *parts.findings.told()],
@@ -78,6 +78,7 @@ def _store(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
         "turns": counts.turns,
         "bytes_on_disk": counts.bytes_on_disk,
         **told.marks,
+        "proposed": sorted(ids_of(snapshot, told.proposed)),
     }
 
 

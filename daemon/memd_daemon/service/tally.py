@@ -28,6 +28,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     by_kind: dict[str, int]
     by_provenance: dict[str, int]
     marks: dict[str, int]
+    proposed: tuple[bytes, ...]  # uids of the notes on which a proposal waits for a person
 
 
 class Tally:
@@ -39,6 +40,7 @@ class Tally:
         self._seq = 0
         self._rows: dict[bytes, _Row] = {}
         self._totals: Counter[str] = Counter()
+        self._proposed: set[bytes] = set()
 
     def at(self, snapshot: Snapshot) -> Told:
         """The counts at this snapshot."""
@@ -50,6 +52,7 @@ class Tally:
                 else:
                     self._rows.clear()
                     self._totals.clear()
+                    self._proposed.clear()
                     for _, note in snapshot.notes():
                         self._put(note.uid, note)
                 self._version, self._seq = version, seq
@@ -68,16 +71,20 @@ class Tally:
         before = self._rows.pop(uid, None)
         if before is not None:
             self._totals.subtract(_counted(before))
+        self._proposed.discard(uid)
         if note is not None and not note.forgotten:
             self._rows[uid] = _row(note)
             self._totals.update(_counted(self._rows[uid]))
+            if note.proposals:
+                self._proposed.add(uid)
 
     def _told(self) -> Told:
         def under(prefix: str) -> dict[str, int]:
             return {key.removeprefix(prefix): n for key, n in self._totals.items() if n and key.startswith(prefix)}
 
         marks = {mark: self._totals[mark] for mark in MARKS}
-        return Told(by_kind=under(KIND), by_provenance=under(PROVENANCE), marks=marks)
+        proposed = tuple(sorted(self._proposed))
+        return Told(by_kind=under(KIND), by_provenance=under(PROVENANCE), marks=marks, proposed=proposed)
 
 
 def _row(note: Note) -> _Row:
