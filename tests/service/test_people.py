@@ -135,6 +135,7 @@ def test_an_unsigned_act_on_an_endorsed_note_is_a_proposal(desk: Desk, person: P
     assert f"WARNING: an AI session proposed to {act} this on" in told
     assert "(reason: it slows me down): ask the user." in told
     assert desk.ask(api.Status()).queue["proposals"] == 1
+    assert desk.ask(api.Status()).queue["proposed"] == [id_]
 
 
 def test_a_signed_act_settles_the_proposals(desk: Desk, person: Person) -> None:
