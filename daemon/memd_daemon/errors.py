@@ -233,7 +233,7 @@ class SourceIsChecked(Refused):
 
 
 class SourceIsCaptured(Refused):
-    """A source `{}` is memd's own to say, of what it saw itself: leave it out, or name what you read (`tool:REF`, `document:REF`)."""
+    """A source `{}` is memd's own to say, of what it saw itself: leave it out, or name what you read (`tool:…`, `document:…`)."""
 
 
 class NameHoldsSecret(Refused):

@@ -98,14 +98,21 @@ def test_what_could_not_be_taken_in_is_not_tried_at_every_prompt(desk: Desk, mon
     assert texts(desk) == ["one", "two", "spooled 1", "three"]
 
 
-def test_a_full_disk_keeps_the_spool_and_its_order(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the store refuses for now waits, and so does what came after it."""
+@pytest.mark.parametrize(
+    "error", [errors.StoreFull(), errors.StoreReadOnly("here"), errors.StoreDamaged("it"), errors.Stopping()]
+)
+def test_a_full_disk_keeps_the_spool_and_its_order(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, error: errors.MemdError
+) -> None:
+    """What the store refuses for now waits, be it for days, and so does what came after it."""
     files = [put(desk, number) for number in (1, 2)]
+    for file in files:
+        os.utime(file, (1, 1))
     tried: list[int] = []
 
     def full(*words: object, **_: object) -> None:
         tried.append(1)
-        raise errors.StoreFull
+        raise error
 
     monkeypatch.setattr(spool, "store_prompt", full)
     desk.prompt("now")

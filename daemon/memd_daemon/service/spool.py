@@ -33,8 +33,8 @@ DROPPED: Final = "spool/dropped"
 
 _OPENING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK | os.O_NOFOLLOW
 
-_FOR_NOW: Final = (errors.StoreFull, errors.StoreReadOnly, errors.Stopping)
-"""What the store refuses whatever is asked of it, until that passes."""
+_FOR_NOW: Final = (errors.StoreFull, errors.StoreReadOnly, errors.StoreDamaged, errors.Stopping)
+"""What the store refuses whatever is asked of it, until that passes or somebody mends it."""
 
 
 class Unfit(Exception):
@@ -117,6 +117,10 @@ class Spool:
             _store(self._parts, harness, spooled)
         except _FOR_NOW:
             raise
+        except errors.MemdError as refusal:  # of this call alone: never dropped, tried again at the next start
+            log.warning("a spooled call waits on: %s", refusal.code)
+            self._left[path] = _shape(seen)
+            return False
         except (OSError, wire.Malformed, Unfit):
             self._leave(path, seen)
             return False
