@@ -77,6 +77,8 @@ def files_at(parts: Parts, place: Place, cwd: str, given: tuple[str, ...]) -> tu
 
 
 def _known_place(parts: Parts, place: Place, real: str) -> Place:
+    if _is_within(place.checkout, real):
+        return place
     checkout = _checkout_at(parts, real)
     if not checkout.common or checkout.root == place.checkout.root:
         return place
@@ -85,6 +87,14 @@ def _known_place(parts: Parts, place: Place, real: str) -> Place:
     with parts.store.read() as snapshot:
         uid = _uid_at(snapshot, checkout) or _by_remote(snapshot, checkout)
     return Place(checkout=checkout, scope=f"repo:{uid_text(uid)}", inside=_inside(checkout, real)) if uid else place
+
+
+def _is_within(checkout: Checkout, real: str) -> bool:
+    """Whether the directory lies in this very checkout, seen without a look at what another would be made of."""
+    here = Path(real)
+    while len(str(here)) > len(checkout.root) and not os.path.lexists(here / ".git"):
+        here = here.parent
+    return str(here) == checkout.root
 
 
 def _inside(checkout: Checkout, real: str) -> str:
