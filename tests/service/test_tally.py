@@ -28,6 +28,7 @@ def counted(snapshot: Snapshot) -> Told:
             "conflicts": sum(bool(n.conflicts) for n in notes),
             "review": sum(bool(n.flags) for n in notes),
         },
+        proposed=tuple(sorted(n.uid for n in notes if n.proposals)),
     )
 
 
