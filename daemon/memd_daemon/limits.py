@@ -40,7 +40,9 @@ GROUND_DEADLINE_MS: Final = (
     20  # a status that takes longer is told as "changed since — verify" now, and truly next time
 )
 GIT_DEADLINE_S: Final = 5.0  # a git call off the hook path
-GIT_HISTORY_DEADLINE_S: Final = 60.0  # of reading a whole history behind the answers: a million commits take a few seconds
+GIT_HISTORY_DEADLINE_S: Final = (
+    60.0  # of reading a whole history behind the answers: a million commits take a few seconds
+)
 BEHIND_WAITING_MAX: Final = 100  # pieces of work behind the answers
 GIT_REPOSITORY_DEADLINE_S: Final = 0.1  # the first look at a directory stands on the hook path
 

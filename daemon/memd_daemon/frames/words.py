@@ -29,7 +29,9 @@ TOMBSTONE: Final = (
     '"{summary}". Do not re-derive this from other sources without verification.'
 )
 FORGOTTEN: Final = "Forgotten: the content of this note is gone for good; only its record remains."
-DAMAGED: Final = "Damaged: the text in the store is not the one that was recorded, so it is not shown. `memd verify` names it."
+DAMAGED: Final = (
+    "Damaged: the text in the store is not the one that was recorded, so it is not shown. `memd verify` names it."
+)
 NO_REASON: Final = "none given"
 
 STATUS_MATCHES: Final = "matches current state"
