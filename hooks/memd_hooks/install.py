@@ -24,6 +24,7 @@ from memd_hooks.events import Moment
 from memd_hooks.files import missing_folders, remove_folders, replace_file, sync_folder
 from memd_hooks.harness import claude, git
 from memd_hooks.launcher import HOOK, ensure_launchers, hook_command
+from memd_hooks.program import PROGRAM
 from memd_hooks.registry import SettingsRecord, digest
 from memd_hooks.settings import Group
 from memd_hooks.steps import Changed, Refusal, Step, write_refusal
@@ -378,6 +379,7 @@ def _carried_out(planner: Planner, home: Path) -> Step | Refusal | None:
 
 def _remove_launcher(home: Path) -> bool:
     """The hooks' launcher goes with the last hook: a client that still holds the line in its head then runs nothing."""
+    (home / PROGRAM).unlink(missing_ok=True)
     try:
         (home / HOOK).unlink()
     except FileNotFoundError:

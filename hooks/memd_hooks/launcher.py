@@ -1,8 +1,9 @@
-"""The two programs under ``<home>/bin`` that every settings file and every starter names, and the words that name them.
+"""The two launchers under ``<home>/bin`` that every settings file and every starter names, and the words that name them.
 
 - ``bin/hook EVENT HARNESS``: what a client runs. It maps EVENT to one of the five hook scripts, starts the bare interpreter
-  on it and **always exits 0** with nothing on stderr. It waits for the interpreter instead of becoming it: Python exits 2 for
-  a script that is gone and 1 for one that crashes, and in some clients either would erase a prompt or deny a tool.
+  on ``bin/hook.pyc`` (program.py), or on the script where that is missing or stale, and **always exits 0** with nothing on
+  stderr. It waits for the interpreter instead of becoming it: Python exits 2 for a script that is gone and 1 for one that
+  crashes, and in some clients either would erase a prompt or deny a tool.
 - ``bin/memd-daemon``: what starts the daemon; its text is memd_client.spawn's, which can write it without an install.
 
 Settings hold only the path of ``bin/hook``, so what stands in them never changes (a client that trusts a hash of the command
@@ -27,6 +28,7 @@ import memd_client
 from memd_client import spawn
 from memd_hooks.events import Moment
 from memd_hooks.files import missing_folders, replace_file
+from memd_hooks.program import PROGRAM, STALE, refresh
 
 HOOK = "bin/hook"
 
@@ -81,7 +83,7 @@ def default_home(environ: Mapping[str, str]) -> Path:
 
 
 def ensure_launchers(home: Path, environ: Mapping[str, str] | None = None) -> bool:
-    """Writes both launchers and compiles the hooks' path; True when a launcher was new or other than it should be.
+    """Writes both launchers and the program, and compiles the hooks' path; True when one was new or other than it should be.
 
     Raises OSError when the home cannot be written, UnspeakableHome when no shell could name it.
     """
@@ -94,7 +96,7 @@ def ensure_launchers(home: Path, environ: Mapping[str, str] | None = None) -> bo
     daemon = Path(os.fsdecode(spawn.launcher_path(raw_home)))
     before = _content(daemon)
     spawn.write_launcher(raw_home)
-    changed = _content(daemon) != before
+    changed = refresh(home) or _content(daemon) != before
     if _content(home / HOOK) == text and os.access(home / HOOK, os.X_OK):
         return changed
     replace_file(home / HOOK, text, mode=_MODE)
@@ -135,6 +137,11 @@ python={word(python)}
 [ -x "$python" ] || python={word(fallback)}
 [ -x "$python" ] && [ -f "$script" ] || exit 0
 {_home_line(home, is_default)}
+program={word(str(home / PROGRAM))}
+if [ -f "$program" ]; then
+    "$python" -I -S "$program" "$1" "$2"
+    [ $? -eq {STALE} ] || exit 0
+fi
 "$python" -I -S "$script" "$1" "$2"
 exit 0
 """

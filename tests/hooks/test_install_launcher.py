@@ -16,6 +16,7 @@ from memd_client import spawn
 from memd_hooks import faults, firing, install, launcher
 from memd_hooks.events import Moment
 from memd_hooks.launcher import UnspeakableHome, hook_command, word
+from memd_hooks.program import PROGRAM
 
 ODD_NAMES = (
     "plain",
@@ -214,6 +215,7 @@ def installed(tmp_path: Path) -> tuple[Path, Mapping[str, str]]:
 
 def with_scripts(home: Path, body: str) -> None:
     scripts = make_scripts(home / "scripts", body)
+    (home / PROGRAM).unlink()  # else it would run in their place
     (home / "bin/hook").write_text(launcher.hook_text(home, False, sys.executable, sys.executable, scripts))
 
 
