@@ -300,7 +300,7 @@ def test_a_file_that_was_changed_is_named_as_damaged(path: str, changes: dict[st
     """A cheaper passphrase check, another key id, another format: said before any passphrase is asked for."""
     signing.write_key(path, KEY)
     edited(path, **changes)
-    with pytest.raises(signing.KeyDamaged, match="Put your copy back"):
+    with pytest.raises(signing.KeyDamaged, match="Put your copy of it back"):
         signing.load_key(path)
 
 
