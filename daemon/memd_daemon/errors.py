@@ -212,6 +212,12 @@ class Stopping(MemdError):
     status = "unreachable"
 
 
+class TooManyRequests(MemdError):
+    """This client has more requests waiting than memd keeps; say it again once the others are answered."""
+
+    status = "unreachable"
+
+
 class BadRequest(MemdError):
     """The request could not be read: {}. Client and daemon may be of different versions: `memd restart`."""
 

@@ -164,6 +164,10 @@ PLAN_LIFE_MS: Final = 10 * 60 * 1000  # time to read a plan and type a passphras
 
 # the socket and its workers
 WORKER_THREADS: Final = 8  # a write that waits for the disk shares it with the others (group commit)
+PEER_WAITING_MAX: Final = 64  # requests of one connection that wait for a worker; a client sends its next one after an answer
+WAITING_MAX: Final = 1_024  # of all connections together, beyond the first of each
+WAITING_MAX_BYTES: Final = 48 * 1024 * 1024  # what they hold: the largest message three times
+RECEIVED_AT_ONCE_MAX: Final = 64  # then answers that are ready go out first
 SOCKET_LINGER_MS: Final = 500  # for answers in flight at a stop
 HANDSHAKE_MAX_MS: Final = 5_000  # a peer that connects and says nothing is dropped
 SOCKET_PATH_MAX_BYTES: Final = 100  # sun_path holds 103 on macOS, 107 on Linux, and libzmq adds none

@@ -1,24 +1,30 @@
 """The daemon's door: one ROUTER socket, the table of verbs, and who the peer is. The only import of zmq.
 
-The protocol is memd_client.wire's. The loop only receives, hands over and sends; each request runs on a worker thread, so that a
-write that waits for the disk, or a model run, holds nobody else up. `ping`, `status` and `stop` have a thread of their own and
-never queue behind work. A peer that does not read its answers loses them (a ROUTER drops what it cannot queue); it stalls nobody.
+The protocol is memd_client.wire's. One thread owns the socket: it only receives, hands over and sends, and sleeps where there is
+nothing to do. Each request runs on a worker thread, so that a write that waits for the disk, or a model run, holds nobody else up.
+`ping`, `status`, `stop` and `fired` have a thread of their own and never queue behind work. What waits for a worker waits in a
+bounded queue with a turn for each peer (fair.py); a request that it has no room for is refused at once. A message over the wire's
+bounds is dropped. A peer that does not read its answers loses them (a ROUTER drops what it cannot queue); it stalls nobody.
 """
 
 import asyncio
-import contextvars
+import contextlib
 import logging
+import os
+import queue
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 import zmq
-import zmq.asyncio
 
 from memd_client import __version__, api, wire
 from memd_daemon import errors, limits
+from memd_daemon.fair import FairQueue
 from memd_daemon.service.clients import PEER
 
 log: Final = logging.getLogger("memd.server")
@@ -28,11 +34,55 @@ VERSION: Final = __version__.encode()
 Handler = Callable[[Any], msgspec.Struct]
 HookHandler = Callable[[wire.Hook, int], bytes]
 ReceiptHandler = Callable[[bytes], None]
+Work = Callable[[], list[bytes] | None]
+"""One request being done on a worker: the frames of its answer, None where there is none to send. Raises nothing."""
 
 AT_ONCE: Final = frozenset({"ping", "status", "stop", "fired"})
 """Verbs that never queue behind work."""
 
 STATUSES: Final = {"refused": wire.REFUSED, "usage": wire.USAGE, "unreachable": wire.STOPPING}
+
+
+class _Lane:
+    """Worker threads and what waits for them. The queue is fair, so no more is handed over than there are threads."""
+
+    def __init__(self, threads: int, name: str) -> None:
+        self.pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self.waiting: FairQueue[tuple[bytes, Work]] = FairQueue()
+        self.free = threads
+        self._threads = threads
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.waiting and self.free == self._threads
+
+
+class _Bell:
+    """Wakes the loop from any thread, at most once for each time that it looks."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rung = False
+        self.descriptor, self._writes = os.pipe()
+
+    def ring(self) -> None:
+        with self._lock:
+            if not self._rung and self._writes >= 0:
+                self._rung = True
+                os.write(self._writes, b"!")
+
+    def heard(self) -> None:
+        with self._lock:
+            if self._rung:
+                os.read(self.descriptor, 1)
+                self._rung = False
+
+    def close(self) -> None:
+        """A worker that ends later rings nobody else's descriptor."""
+        with self._lock:
+            os.close(self.descriptor)
+            os.close(self._writes)
+            self._writes = -1
 
 
 class Server:
@@ -42,10 +92,14 @@ class Server:
         self._handlers = handlers
         self._hook = hook
         self._receipt = receipt
-        self._workers = ThreadPoolExecutor(limits.WORKER_THREADS, thread_name_prefix="memd-work")
-        self._at_once = ThreadPoolExecutor(1, thread_name_prefix="memd-status")
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._context = zmq.asyncio.Context()
+        self._work = _Lane(limits.WORKER_THREADS, "memd-work")
+        self._at_once = _Lane(1, "memd-status")
+        self._lanes = (self._at_once, self._work)
+        self._done: queue.SimpleQueue[tuple[_Lane, bytes, list[bytes] | None]] = queue.SimpleQueue()
+        self._bell = _Bell()
+        self._leave_by: float | None = None  # monotonic seconds: when a stop waits no longer
+        self._receiver = ThreadPoolExecutor(1, thread_name_prefix="memd-socket")
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.setsockopt(zmq.LINGER, limits.SOCKET_LINGER_MS)
         self._socket.setsockopt(zmq.MAXMSGSIZE, wire.FRAME_MAX_BYTES)
@@ -56,93 +110,165 @@ class Server:
         self._socket.bind(f"ipc://{path}")
 
     async def serve(self, stopped: asyncio.Event) -> None:
-        """Receives until ``stopped`` is set, then finishes what is in flight. Sets it where it can receive no more."""
+        """Receives until ``stopped`` is set, then finishes what was received. Sets it where it can receive no more."""
         receiving = asyncio.ensure_future(self._receive_all())
         receiving.add_done_callback(lambda _: stopped.set())
         await stopped.wait()
-        receiving.cancel()
+        self._leave_by = time.monotonic() + limits.STOP_GRACE_S
+        self._bell.ring()
         (ended,) = await asyncio.gather(receiving, return_exceptions=True)
-        if not isinstance(ended, asyncio.CancelledError):
+        if ended is not None:
             log.error("receiving has ended: %s", type(ended).__name__)
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=limits.STOP_GRACE_S)
 
     def close(self) -> None:
-        self._workers.shutdown(wait=False, cancel_futures=True)
-        self._at_once.shutdown(wait=False, cancel_futures=True)
+        for lane in self._lanes:
+            lane.pool.shutdown(wait=False, cancel_futures=True)
+        self._receiver.shutdown()
+        self._bell.close()
         self._socket.close()
         self._context.term()
 
     async def _receive_all(self) -> None:
-        while True:
-            frames = await self._socket.recv_multipart(copy=False)
-            self.served_at = time.monotonic()
-            task = asyncio.create_task(self._serve(frames))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        await asyncio.get_running_loop().run_in_executor(self._receiver, self._run)
 
-    async def _serve(self, frames: list[zmq.Frame]) -> None:
-        identity, pid = frames[0].bytes, peer_pid(frames)
+    # the loop, on the thread that owns the socket
+
+    def _run(self) -> None:
+        poller = zmq.Poller()
+        poller.register(self._bell.descriptor, zmq.POLLIN)
+        poller.register(self._socket, zmq.POLLIN)
+        while self._leave_by is None:
+            ready = dict(poller.poll())
+            self._bell.heard()
+            if self._socket in ready:
+                self._receive_some()
+            self._turn()
+        poller.unregister(self._socket)  # what comes from now on is not taken
+        while not all(lane.is_idle for lane in self._lanes) and (left_s := self._leave_by - time.monotonic()) > 0:
+            poller.poll(int(left_s * limits.MS_PER_S) + 1)
+            self._bell.heard()
+            self._turn()
+
+    def _turn(self) -> None:
+        """Sends the answers that are there, and gives each free worker its next request."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                lane, identity, frames = self._done.get_nowait()
+                lane.free += 1
+                if frames is not None:
+                    self._answer(identity, frames)
+        for lane in self._lanes:
+            while lane.free and (request := lane.waiting.take()) is not None:
+                lane.free -= 1
+                lane.pool.submit(self._do, lane, *request)
+
+    def _do(self, lane: _Lane, identity: bytes, work: Work) -> None:
+        frames = None
         try:
-            protocol, verb, body = wire.parse_request([f.bytes for f in frames[1:]])
+            frames = work()
+        finally:
+            self._done.put((lane, identity, frames))
+            self._bell.ring()
+
+    def _receive_some(self) -> None:
+        """What is there, but not so much that answers have to wait for it."""
+        with contextlib.suppress(zmq.Again):
+            for _ in range(limits.RECEIVED_AT_ONCE_MAX):
+                frames = self._receive()
+                self.served_at = time.monotonic()
+                if frames is None:
+                    log.info("dropped a message over its bounds")
+                else:
+                    self._take_in(frames)
+
+    def _receive(self) -> list[zmq.Frame] | None:
+        """One message with its identity in front; None for one over the wire's bounds, of which nothing is kept."""
+        frames: list[zmq.Frame] = []
+        size, is_within, has_more = 0, True, True
+        while has_more:
+            frame = self._socket.recv(zmq.NOBLOCK, copy=False)
+            size, has_more = size + len(frame), frame.more
+            is_within = is_within and len(frames) <= wire.FRAMES_MAX and size <= wire.MESSAGE_MAX_BYTES
+            if is_within:
+                frames.append(frame)
+            else:
+                frames.clear()
+        return frames if is_within else None
+
+    def _take_in(self, received: list[zmq.Frame]) -> None:
+        identity, pid, frames = received[0].bytes, peer_pid(received), [frame.bytes for frame in received[1:]]
+        try:
+            protocol, verb, body = wire.parse_request(frames)
         except wire.Malformed:
             log.info("dropped a malformed request")
             return
         if protocol != wire.PROTOCOL:
-            return await self._answer(identity, wire.reply(VERSION, wire.USAGE, error_body(_other_protocol())))
-        if verb == wire.HOOK:
-            return await self._serve_hook(identity, body, pid)
-        if verb == wire.RECEIPT:
-            return await self._serve_receipt(body)
-        PEER.set(pid)
-        await self._answer(identity, await self._serve_verb(verb, body))
+            return self._answer(identity, refused(_other_protocol()))
+        lane, work = self._at_once if verb.decode("ascii") in AT_ONCE else self._work, self._work_of(verb, body, pid)
+        if not lane.waiting.put(identity, (identity, work), sum(map(len, frames))):
+            self._turn_away(identity, verb)
 
-    async def _serve_hook(self, identity: bytes, body: list[bytes], pid: int) -> None:
+    def _work_of(self, verb: bytes, body: list[bytes], pid: int) -> Work:
+        if verb == wire.HOOK:
+            return partial(self._serve_hook, body, pid)
+        if verb == wire.RECEIPT:
+            return partial(self._serve_receipt, body)
+        return partial(self._serve_verb, verb.decode("ascii"), body, pid)
+
+    def _turn_away(self, identity: bytes, verb: bytes) -> None:
+        """There is no room. A hook keeps what must not be lost; what is not receipted stays owed."""
+        if verb == wire.HOOK:
+            self._answer(identity, wire.hook_reply(VERSION, b"", wire.FAULT))
+        elif verb != wire.RECEIPT:
+            self._answer(identity, refused(errors.TooManyRequests()))
+
+    def _answer(self, identity: bytes, frames: list[bytes]) -> None:
+        try:
+            self._socket.send_multipart([identity, *frames], flags=zmq.DONTWAIT)
+        except zmq.ZMQError as gone:
+            log.info("an answer could not be sent: %s", gone)
+
+    # requests, on worker threads
+
+    def _serve_hook(self, body: list[bytes], pid: int) -> list[bytes] | None:
         try:
             hook = wire.parse_hook(body)
         except wire.Malformed:
-            return await self._answer(identity, wire.hook_reply(VERSION, b"", wire.USAGE))
+            return wire.hook_reply(VERSION, b"", wire.USAGE)
         try:
-            reply = wire.hook_reply(VERSION, await self._in(self._workers, self._hook, hook, pid))
+            reply = wire.hook_reply(VERSION, self._hook(hook, pid))
         except Exception:
             # a hook never harms a turn, whatever went wrong here; told of it, it keeps what must not be lost
             log.exception("hook %s of %s failed", hook.event, hook.harness)
             reply = wire.hook_reply(VERSION, b"", wire.FAULT)
-        if hook.deadline_ns > time.monotonic_ns():
-            await self._answer(identity, reply)
+        return reply if hook.deadline_ns > time.monotonic_ns() else None
 
-    async def _serve_receipt(self, body: list[bytes]) -> None:
+    def _serve_receipt(self, body: list[bytes]) -> None:
         try:
-            await self._in(self._workers, self._receipt, wire.parse_receipt(body))
+            self._receipt(wire.parse_receipt(body))
         except wire.Malformed:
             log.info("dropped a malformed receipt")
         except Exception:  # nobody is there to be told, and what is not receipted is owed
             log.exception("a receipt failed")
 
-    async def _serve_verb(self, verb: bytes, body: list[bytes]) -> list[bytes]:
-        name = verb.decode("ascii")
+    def _serve_verb(self, name: str, body: list[bytes], pid: int) -> list[bytes]:
+        PEER.set(pid)  # of this worker's thread, until its next request
         shape, handler = api.VERBS.get(name), self._handlers.get(name)
         try:
             if shape is None or handler is None:
                 raise errors.UnknownVerb(name)
-            request = _decoded(body, shape)
-            pool = self._at_once if name in AT_ONCE else self._workers
-            answer = await self._in(pool, contextvars.copy_context().run, handler, request)
+            answer = handler(_decoded(body, shape))
         except errors.MemdError as refusal:
-            return wire.reply(VERSION, STATUSES[refusal.status], error_body(refusal))
+            return refused(refusal)
         except Exception:  # the daemon lives on, and the asker is told that nothing is certain
             log.exception("verb %s failed", name)
             return wire.reply(VERSION, wire.FAULT, error_body(errors.Fault(name)))
         return wire.reply(VERSION, wire.DONE, msgspec.msgpack.encode(answer))
 
-    async def _in(self, pool: ThreadPoolExecutor, function: Callable[..., Any], *words: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(pool, function, *words)
 
-    async def _answer(self, identity: bytes, frames: list[bytes]) -> None:
-        try:
-            await self._socket.send_multipart([identity, *frames], flags=zmq.DONTWAIT)
-        except zmq.ZMQError as gone:
-            log.info("an answer could not be sent: %s", gone)
+def refused(refusal: errors.MemdError) -> list[bytes]:
+    """The frames that tell a refusal."""
+    return wire.reply(VERSION, STATUSES[refusal.status], error_body(refusal))
 
 
 def peer_pid(frames: list[zmq.Frame]) -> int:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from memd_client import link, wire
+from memd_client import link, wire, zmtp
 from memd_client.address import Address
+from memd_daemon import limits
 from memd_daemon.server import Server
 
 PATIENCE_NS = 30_000_000_000
@@ -43,9 +44,12 @@ class Served:
         self._thread.join(30)
         return not self._thread.is_alive()
 
-    def close(self) -> None:
+    def stop(self) -> None:
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stopped.set)
+
+    def close(self) -> None:
+        self.stop()
         assert self.ended()
         shutil.rmtree(self.folder)
 
@@ -102,3 +106,105 @@ def test_a_server_that_can_receive_no_more_ends(monkeypatch: pytest.MonkeyPatch)
     served = Served(fails, lambda _: None)
     assert served.ended()
     served.close()
+
+
+def flood(count: int, verb: bytes = wire.RECEIPT) -> bytes:
+    """One peer's requests, all in one piece."""
+    return b"".join(zmtp.encode(wire.request(verb, b"r" * 16)) for _ in range(count))
+
+
+def test_one_peers_flood_delays_another_by_a_turn() -> None:
+    """Counted: of the requests that wait before another peer's first one, at most a round of the workers is done first."""
+    gate, done, came = threading.Event(), [], threading.Event()
+
+    def slow(request: bytes) -> None:
+        came.set()
+        gate.wait(30)
+        done.append("flood")
+
+    def quick(hook: wire.Hook, pid: int) -> bytes:
+        done.append("hook")
+        return b""
+
+    served = Served(quick, slow)
+    attacker = zmtp.Dealer(served.address.socket, time.monotonic_ns() + PATIENCE_NS)
+    attacker._socket.sendall(flood(8_000))
+    assert came.wait(30)
+    opened = link.open(served.address, time.monotonic_ns() + PATIENCE_NS)
+    assert isinstance(opened, link.Link)
+    opened._dealer.send(call(), time.monotonic_ns() + PATIENCE_NS)
+    opened._dealer.send(wire.request(wire.PING, b"\x80"), time.monotonic_ns() + PATIENCE_NS)
+    opened._dealer.receive(time.monotonic_ns() + PATIENCE_NS)  # so what came before it waits by now
+    gate.set()
+    _, reply = wire.parse_reply(opened._dealer.receive(time.monotonic_ns() + PATIENCE_NS))
+    before = done.index("hook")
+    attacker.close()
+    opened.close()
+    served.close()
+    assert reply.status == wire.DONE
+    assert before <= 2 * limits.WORKER_THREADS
+
+
+def test_what_there_is_no_room_for_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hook is told that it failed, so that it keeps its prompt; a verb is told why; what has room is answered."""
+    monkeypatch.setattr(limits, "PEER_WAITING_MAX", 1)
+    gate = threading.Event()
+    hooks = limits.WORKER_THREADS + 3
+
+    def slow(hook: wire.Hook, pid: int) -> bytes:
+        gate.wait(30)
+        return b""
+
+    served = Served(slow, lambda _: None)
+    dealer = zmtp.Dealer(served.address.socket, time.monotonic_ns() + PATIENCE_NS)
+    dealer._socket.sendall(b"".join(zmtp.encode(call()) for _ in range(hooks)))
+    statuses = []
+    for number in range(hooks):
+        _, reply = wire.parse_reply(dealer.receive(time.monotonic_ns() + PATIENCE_NS))
+        statuses.append(reply.status)
+        if number == 0:
+            gate.set()
+    dealer.close()
+    served.close()
+    assert statuses[0] == wire.FAULT
+    assert wire.DONE in statuses
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [b"", wire.PROTOCOL, wire.PING, *[b""] * wire.FRAMES_MAX],
+        [b"", wire.PROTOCOL, wire.PING, *[bytes(9_000_000)] * 2],
+    ],
+    ids=["too many frames", "too many bytes"],
+)
+def test_a_message_over_its_bounds_is_dropped(failing: Served, frames: list[bytes]) -> None:
+    """Nobody answers it, and the same peer's next request is."""
+    dealer = zmtp.Dealer(failing.address.socket, time.monotonic_ns() + PATIENCE_NS)
+    for message in (frames, call()):
+        dealer.send(message, time.monotonic_ns() + PATIENCE_NS)
+    _, reply = wire.parse_reply(dealer.receive(time.monotonic_ns() + PATIENCE_NS))
+    dealer.close()
+    assert reply.body == [b"0", b"", b""]
+
+
+def test_a_stop_finishes_what_was_received() -> None:
+    """The answer that was being made when the stop came goes out."""
+    begun, gate = threading.Event(), threading.Event()
+
+    def slow(hook: wire.Hook, pid: int) -> bytes:
+        begun.set()
+        gate.wait(30)
+        return b"said"
+
+    served = Served(slow, lambda _: None)
+    opened = link.open(served.address, time.monotonic_ns() + PATIENCE_NS)
+    assert isinstance(opened, link.Link)
+    opened._dealer.send(call(), time.monotonic_ns() + PATIENCE_NS)
+    assert begun.wait(30)
+    served.stop()
+    gate.set()
+    _, reply = wire.parse_reply(opened._dealer.receive(time.monotonic_ns() + PATIENCE_NS))
+    opened.close()
+    served.close()
+    assert reply.body[1] == b"said"

@@ -1,0 +1,55 @@
+"""A bounded queue with a turn for every peer, so that one that asks a thousand things at once delays another by one of them.
+
+Each peer's requests wait in the order in which they came; `take` goes round the peers that have any. What would break a bound is
+refused at once: so many of one peer, so many together (a peer that has nothing waiting always has room for its first), so many
+bytes. Not safe to call from several threads: the server's loop alone uses it.
+"""
+
+from collections import deque
+from typing import Generic, TypeVar
+
+from memd_daemon import limits
+
+T = TypeVar("T")
+
+
+class FairQueue(Generic[T]):
+    """What waits, by peer."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[bytes, deque[tuple[T, int]]] = {}
+        self._round: deque[bytes] = deque()  # the peers that have something waiting, whose turn is next first
+        self._count = 0
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def put(self, peer: bytes, request: T, size: int) -> bool:
+        """Whether there was room. ``size``: bytes that the request holds while it waits."""
+        mine = self._waiting.get(peer)
+        if mine and (len(mine) >= limits.PEER_WAITING_MAX or self._count >= limits.WAITING_MAX):
+            return False
+        if self._bytes + size > limits.WAITING_MAX_BYTES:
+            return False
+        if mine is None:
+            mine = self._waiting[peer] = deque()
+            self._round.append(peer)
+        mine.append((request, size))
+        self._count += 1
+        self._bytes += size
+        return True
+
+    def take(self) -> T | None:
+        """The next request, of the peer that has waited longest for its turn."""
+        if not self._round:
+            return None
+        peer = self._round.popleft()
+        request, size = self._waiting[peer].popleft()
+        if self._waiting[peer]:
+            self._round.append(peer)
+        else:
+            del self._waiting[peer]
+        self._count -= 1
+        self._bytes -= size
+        return request
