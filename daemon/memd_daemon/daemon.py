@@ -5,6 +5,7 @@
 
 import contextlib
 import os
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.search import Search
 from memd_daemon.service.watch import Watch
 from memd_daemon.store.lmdb_log import open_ledger, open_store
-from memd_hooks import harness
+from memd_hooks import harness, program
 
 Handler = Callable[[Any], msgspec.Struct]
 
@@ -55,10 +56,11 @@ class Daemon:
         return cls(parts)
 
     def begin(self) -> None:
-        """Loads the indexes, takes in the spool and looks through the store, behind the first answers."""
+        """Loads the indexes, takes in the spool and looks through the store and the hooks' program, behind the first answers."""
         self.parts.search.begin()
         self.watch.begin()
         self._spool.begin()
+        threading.Thread(target=program.renew, args=(self.parts.home,), name="memd-hook", daemon=True).start()
 
     def close(self) -> None:
         self.watch.close()
