@@ -118,7 +118,7 @@ BREAKER_DEADLINE_MS = 50
 RESERVE_MS = 20  # of each deadline, kept for what follows the answer or the lack of one: stdout or the spool
 BREAKER_S = 30
 POLL_MS = 5  # between two looks at a daemon that is starting
-KEEP_MS = 50  # beyond the deadline, for a spool write under way: a stalled machine must lose no prompt
+KEEP_MS = 250  # beyond the deadline, for a spool write under way: thirty hooks at once on two cores must lose no prompt
 READ_BYTES = 65_536  # what a pipe holds
 TICK_MS = 10  # the self-kill repeats: a signal that falls just before a blocking call would be lost
 
