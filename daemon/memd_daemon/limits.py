@@ -164,7 +164,9 @@ PLAN_LIFE_MS: Final = 10 * 60 * 1000  # time to read a plan and type a passphras
 
 # the socket and its workers
 WORKER_THREADS: Final = 8  # a write that waits for the disk shares it with the others (group commit)
-PEER_WAITING_MAX: Final = 64  # requests of one connection that wait for a worker; a client sends its next one after an answer
+PEER_WAITING_MAX: Final = (
+    64  # requests of one connection that wait for a worker; a client sends its next one after an answer
+)
 WAITING_MAX: Final = 1_024  # of all connections together, beyond the first of each
 WAITING_MAX_BYTES: Final = 48 * 1024 * 1024  # what they hold: the largest message three times
 RECEIVED_AT_ONCE_MAX: Final = 64  # then answers that are ready go out first
@@ -195,6 +197,7 @@ NAMES_KNOWN_MAX: Final = 1_000  # ids and paths whose redaction is remembered: a
 REQUESTS_OPEN_MAX: Final = 1_000  # hook calls whose receipts may still come: they come within milliseconds
 
 # contexts
+BUNDLES_KNOWN_MAX: Final = 64  # start bundles kept: one for each repository and way to start in it
 CONTEXT_PATHS_MAX: Final = 200  # files read or edited that a context remembers
 NS_PER_US: Final = 1_000
 MEDIAN: Final = 0.5

@@ -226,3 +226,17 @@ def test_ten_thousand_notes_deliver_what_twenty_would(desk: Desk) -> None:
     assert desk.daemon.parts.cost(told) <= 2000
     assert "more qualified and did not fit" in told
     assert "Rule number 59" in told
+
+
+def test_a_kept_bundle_follows_the_ground_and_the_log(desk: Desk) -> None:
+    """What the last session of a repository was told is told again only while no file moved and nothing was recorded."""
+    desk.remember(RULE, kind="directive", anchors=["app.py"])
+    first = context_of(desk.start("k1"))
+    assert context_of(desk.start("k2")) == first
+    (desk.repo / "app.py").write_text("changed = True\n")
+    moved = context_of(desk.start("k3"))
+    assert "VERDICT: anchor changed since — verify: app.py [anchor_changed]" in moved
+    desk.remember("Deploys go through staging first.", kind="directive")
+    assert "staging" in context_of(desk.start("k4"))
+    desk.act("revoke", 1, reason="not any more")
+    assert "Previously believed" in context_of(desk.start("k5"))

@@ -137,14 +137,18 @@ def record(memd: Memd, note: Said) -> None:
 
 
 def settle(made: Scratch, tell: Tell) -> int:
-    """Waits until the model is in and no note waits for its vector; how many vectors there are then. Raises MemdError."""
+    """Waits until the model is in, no note waits for its vector and the daemon has looked through its store.
+
+    Gives the number of vectors then. Raises MemdError.
+    """
     with made.memd() as memd:
         began = moved = time.monotonic()
         first = least = None
         while True:
-            index = memd.ask(api.Status(), api.StatusReply, wait_s=STATUS_PATIENCE_S).index
+            status = memd.ask(api.Status(), api.StatusReply, wait_s=STATUS_PATIENCE_S)
+            index = status.index
             waiting = int(index["waiting"])
-            if index["ready"] and not waiting:
+            if index["ready"] and not waiting and not status.daemon["looking"]:
                 return int(index["vectors"])
             now = time.monotonic()
             if first is None or least is None or waiting < least:

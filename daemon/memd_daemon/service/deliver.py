@@ -66,6 +66,7 @@ class Deliverer:
         self._harnesses = harnesses
         self._names = {name: h.CLIENT_NAMES for name, h in harnesses.items() if h.CAP_UNITS}
         self._hold = hold
+        self._bundles: dict[tuple[object, ...], Decision] = {}
         self._lock = threading.Lock()
         self._open: dict[bytes, bytes] = {}  # request ids as they came -> as they are kept, until their receipts
         self._embedding = ThreadPoolExecutor(1, thread_name_prefix="memd-query")
@@ -194,7 +195,25 @@ class Deliverer:
     ) -> Decision:
         trigger = Moment(context.bundle_trigger)
         found = candidates.at_start(self._parts, snapshot, ledger, call.place, context)
-        return decide(self._situation(call, ledger, context, harness, trigger, harness.CAP_UNITS, Decision()), found)
+        now = self._situation(call, ledger, context, harness, trigger, harness.CAP_UNITS, Decision())
+        if now.standing or now.edited_here:
+            return decide(now, found)
+        return self._fresh_bundle(snapshot, harness, now, found)
+
+    def _fresh_bundle(self, snapshot: Snapshot, harness: Harness, now: Situation, found: list[Candidate]) -> Decision:
+        """The bundle of a context in which nothing stands yet: most starts of a repository are told the very same.
+
+        Kept while no commit came and the ground looks alike. Under the delivery lock, as every decision.
+        """
+        ground = tuple((one.view.note.uid, one.view.ground) for one in found)
+        asks = (now.trigger, now.repo, now.directory, now.with_person, now.budget_tokens, harness.NAME)
+        key = (snapshot.version(), asks, ground)
+        known = self._bundles.get(key)
+        if known is None:
+            if len(self._bundles) >= limits.BUNDLES_KNOWN_MAX:
+                self._bundles.clear()
+            known = self._bundles[key] = decide(now, found)
+        return known
 
     def _own(
         self,

@@ -7,6 +7,7 @@ class Findings:
     """The last that was found. Safe to call from any thread."""
 
     def __init__(self) -> None:
+        self.looking = False  # whether the store is being looked through
         self._lock = threading.Lock()
         self._found: list[dict[str, str]] = []
 

@@ -54,6 +54,7 @@ def _daemon(parts: Parts, started_ms: int) -> dict[str, Any]:
         "up_since": iso(started_ms),
         "memory_bytes": memory_bytes(),
         "home": str(parts.home),
+        "looking": parts.findings.looking,
     }
 
 

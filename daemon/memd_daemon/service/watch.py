@@ -36,6 +36,7 @@ class Watch:
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
+        self._parts.findings.looking = True
         self._thread = threading.Thread(target=self._run, name="memd-watch", daemon=True)
         self._thread.start()
 
@@ -56,8 +57,10 @@ class Watch:
                 return
             except (errors.MemdError, *UNREADABLE) as error:
                 log.warning("the store could not be looked through: %s", type(error).__name__)
+            self._parts.findings.looking = False
             if not self._stop.is_set():  # `close` says stop before it wakes
                 self._parts.store.doubt.wait()
+                self._parts.findings.looking = True
 
     def look(self) -> list[Fault]:
         """Looks through everything, makes anew what can be made anew, and tells the rest. Raises Stopping."""
