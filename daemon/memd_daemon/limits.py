@@ -197,7 +197,9 @@ NAMES_KNOWN_MAX: Final = 1_000  # ids and paths whose redaction is remembered: a
 REQUESTS_OPEN_MAX: Final = 1_000  # hook calls whose receipts may still come: they come within milliseconds
 
 # contexts
-BUNDLES_KNOWN_MAX: Final = 64  # start bundles kept: one for each repository and way to start in it
+DECISIONS_KNOWN_MAX: Final = (
+    256  # decisions kept: of starts one for each repository, of edits one for each file at work
+)
 CONTEXT_PATHS_MAX: Final = 200  # files read or edited that a context remembers
 NS_PER_US: Final = 1_000
 MEDIAN: Final = 0.5

@@ -66,7 +66,7 @@ class Deliverer:
         self._harnesses = harnesses
         self._names = {name: h.CLIENT_NAMES for name, h in harnesses.items() if h.CAP_UNITS}
         self._hold = hold
-        self._bundles: dict[tuple[object, ...], Decision] = {}
+        self._decisions: dict[tuple[object, ...], Decision] = {}
         self._lock = threading.Lock()
         self._open: dict[bytes, bytes] = {}  # request ids as they came -> as they are kept, until their receipts
         self._embedding = ThreadPoolExecutor(1, thread_name_prefix="memd-query")
@@ -196,23 +196,37 @@ class Deliverer:
         trigger = Moment(context.bundle_trigger)
         found = candidates.at_start(self._parts, snapshot, ledger, call.place, context)
         now = self._situation(call, ledger, context, harness, trigger, harness.CAP_UNITS, Decision())
-        if now.standing or now.edited_here:
-            return decide(now, found)
-        return self._fresh_bundle(snapshot, harness, now, found)
+        return self._decided(snapshot, harness, now, found)
 
-    def _fresh_bundle(self, snapshot: Snapshot, harness: Harness, now: Situation, found: list[Candidate]) -> Decision:
-        """The bundle of a context in which nothing stands yet: most starts of a repository are told the very same.
+    def _decided(self, snapshot: Snapshot, harness: Harness, now: Situation, found: list[Candidate]) -> Decision:
+        """What `decide` says, kept: starts of a repository are told the very same, edits of a file find the same notes standing.
 
-        Kept while no commit came and the ground looks alike. Under the delivery lock, as every decision.
+        A decision depends on the notes, their ground, what stands of them, and the moment; the notes depend on the commits. Under
+        the delivery lock, as every decision.
         """
-        ground = tuple((one.view.note.uid, one.view.ground) for one in found)
-        asks = (now.trigger, now.repo, now.directory, now.with_person, now.budget_tokens, harness.NAME)
-        key = (snapshot.version(), asks, ground)
-        known = self._bundles.get(key)
+        notes = tuple((one.view.note.uid, one.view.ground, now.standing.get(one.view.note.uid)) for one in found)
+        own_notes = any(one.view.note.scope.startswith("session:") for one in found)
+        moment = (
+            now.trigger,
+            now.repo,
+            now.session if own_notes else "",
+            now.paths,
+            now.directory,
+            now.with_person,
+            now.permission_mode,
+            now.held_this_turn,
+            frozenset(now.sent_this_turn.intersection(uid for uid, _, _ in notes)),
+            now.edited_here,
+            now.budget_tokens,
+            now.cap_units,
+            harness.NAME,
+        )
+        key = (snapshot.version(), moment, notes)
+        known = self._decisions.get(key)
         if known is None:
-            if len(self._bundles) >= limits.BUNDLES_KNOWN_MAX:
-                self._bundles.clear()
-            known = self._bundles[key] = decide(now, found)
+            if len(self._decisions) >= limits.DECISIONS_KNOWN_MAX:
+                self._decisions.clear()
+            known = self._decisions[key] = decide(now, found)
         return known
 
     def _own(
@@ -233,7 +247,8 @@ class Deliverer:
         if not found:
             return Decision()
         cap = harness.CAP_UNITS - (harness.cost_units(owed.text + BLOCK_BREAK) if owed.text else 0)
-        return decide(self._situation(call, ledger, context, harness, call.event.moment, cap, owed), found)
+        now = self._situation(call, ledger, context, harness, call.event.moment, cap, owed)
+        return decide(now, found) if call.match is not None else self._decided(snapshot, harness, now, found)
 
     def _situation(
         self,
@@ -281,8 +296,8 @@ class Deliverer:
         said = BLOCK_BREAK.join(text for text in (owed.text, own.text) if text)
         answer = HookAnswer(hold=said) if held else HookAnswer(context=said)
         chosen, left_out = (*owed.chosen, *own.chosen), (*owed.left_out, *own.left_out)
-        if not chosen and not left_out:
-            return answer, None, context
+        if not chosen and all(left.rule in TOLD_BEFORE for left in left_out):
+            return answer, None, context  # silence about what was told before is no news
         delivery = Delivery(
             request=call.hook.request_id,
             at=self._parts.now_ms(),
