@@ -39,7 +39,8 @@ def reached(home: Path, process: "subprocess.Popen[bytes] | None" = None) -> add
     end = time.monotonic_ns() + PATIENCE_NS
     while time.monotonic_ns() < end:
         known = address.read(os.fsencode(home))
-        if known is not None and isinstance(ask(home, api.Ping()), api.Pong):
+        pong = ask(home, api.Ping()) if known is not None else None
+        if known is not None and isinstance(pong, api.Pong) and pong.pid == known.pid:  # not what a dead one left
             return known
         assert process is None or process.poll() is None, process.stderr and process.stderr.read()
         time.sleep(0.01)
