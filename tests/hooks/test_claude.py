@@ -254,8 +254,8 @@ def test_copilots_imitation_is_told_by_its_missing_transcript() -> None:
         None,
         "",
         "/home/u/.claude/projects/-home-u/.codex/x.jsonl",
-        "/work/.cursor/home/.claude/projects/-r/s-1.jsonl",
-        "/work/.gemini/.copilot/x.jsonl",
+        "/w/.cursor/home/.claude/projects/-r/s-1.jsonl",
+        "/w/.gemini/.copilot/x.jsonl",
     ],
 )
 def test_a_prompt_is_kept_whatever_its_transcript_is_called(transcript: str | None) -> None:
