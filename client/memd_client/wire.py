@@ -68,7 +68,6 @@ PROTOCOL = b"memd/1"
 # Verbs the wire itself knows; the commands' verbs stand in api.py.
 HOOK = b"hook"
 RECEIPT = b"receipt"
-MCP = b"mcp"
 PING = b"ping"
 STOP = b"stop"
 

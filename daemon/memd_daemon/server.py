@@ -26,6 +26,7 @@ from memd_client import __version__, api, wire
 from memd_daemon import errors, limits
 from memd_daemon.fair import FairQueue
 from memd_daemon.service.clients import PEER
+from memd_daemon.service.hookcounts import named
 
 log: Final = logging.getLogger("memd.server")
 
@@ -239,7 +240,7 @@ class Server:
             reply = wire.hook_reply(VERSION, self._hook(hook, pid))
         except Exception:
             # a hook never harms a turn, whatever went wrong here; told of it, it keeps what must not be lost
-            log.exception("hook %s of %s failed", hook.event, hook.harness)
+            log.exception("hook %s failed", named(hook.harness, hook.event))
             reply = wire.hook_reply(VERSION, b"", wire.FAULT)
         return reply if hook.deadline_ns > time.monotonic_ns() else None
 

@@ -82,6 +82,17 @@ def test_a_hook_that_failed_here_is_told_so_and_says_nothing(failing: Served) ->
     assert reply.body == [b"0", b"", b""]
 
 
+def test_the_log_of_a_failed_hook_repeats_nothing_that_a_caller_made_up(
+    failing: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Harness and event are the caller's words: what memd does not know stands there as unknown."""
+    deadline_ns = time.monotonic_ns() + PATIENCE_NS
+    failing.ask(*wire.hook_request(wire.Hook(b"s" * 16, deadline_ns, 0, "made-up", "my-word", b"/", b"", b"{}")))
+    assert "hook unknown unknown failed" in caplog.text
+    assert "made-up" not in caplog.text
+    assert "my-word" not in caplog.text
+
+
 def test_a_receipt_that_fails_is_logged_and_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
     """Nobody waits for it, and the next asker is served."""
     served = Served(lambda *_: b"", loses)

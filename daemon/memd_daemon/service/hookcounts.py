@@ -27,7 +27,7 @@ class HookCounts:
         self._failures: dict[str, int] = defaultdict(int)
 
     def fired(self, harness: str, event: str, now_ms: int, took_us: int) -> None:
-        key = _key(harness, event)
+        key = named(harness, event)
         with self._lock:
             self._took_us[key].append(took_us)
             self._last_ms[key] = now_ms
@@ -36,7 +36,7 @@ class HookCounts:
     def failure_of(self, harness: str, event: str) -> Iterator[None]:
         """Counts a failure where the block raises."""
         with contextlib.ExitStack() as counted:
-            counted.callback(self._failed, _key(harness, event))
+            counted.callback(self._failed, named(harness, event))
             yield
             counted.pop_all()
 
@@ -70,7 +70,8 @@ class HookCounts:
             }
 
 
-def _key(harness: str, event: str) -> str:
+def named(harness: str, event: str) -> str:
+    """ "harness event" as it may be counted and logged."""
     known = (harness if harness in BY_NAME else UNKNOWN, event if event in _EVENTS else UNKNOWN)
     return " ".join(known)
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Required, TypedDict, Unpack
 
 import msgspec
 
@@ -21,6 +22,16 @@ from memd_daemon.service.known import KnownViews
 from memd_daemon.service.search import Search
 from memd_daemon.service.tally import Tally
 from memd_daemon.store.port import Draft, Ledger, Store
+
+
+class Placing(TypedDict, total=False):
+    """Who makes an event, and what it comes after: all that ``after`` has seen, or the events ``parents``."""
+
+    asker: Required[Asker]
+    after: Note | None
+    actor: Actor | None  # where it is not the asker's own
+    parents: tuple[bytes, ...]
+    key_id: bytes  # of a signed event: a person's
 
 
 @dataclass(frozen=True)
@@ -46,45 +57,24 @@ class Parts:
     def new_uid(self) -> bytes:
         return uuid7(self.now_ms(), self.chance(limits.UID_RANDOM_BYTES))
 
-    def draft(
-        self,
-        type_: str,
-        note: bytes,
-        payload: msgspec.Struct,
-        *,
-        asker: Asker,
-        after: Note | None = None,
-        actor: Actor | None = None,
-        parents: tuple[bytes, ...] = (),
-        key_id: bytes = b"",
-    ) -> Draft:
-        """An event about ``note`` that comes after all that ``after`` has seen."""
-        event = self.event(type_, note, payload, asker=asker, after=after, actor=actor, parents=parents, key_id=key_id)
-        return Draft(body=ev.encode_event(event))
+    def draft(self, type_: str, note: bytes, payload: msgspec.Struct, **placing: Unpack[Placing]) -> Draft:
+        """`event`, ready to be appended."""
+        return Draft(body=ev.encode_event(self.event(type_, note, payload, **placing)))
 
-    def event(
-        self,
-        type_: str,
-        note: bytes,
-        payload: msgspec.Struct,
-        *,
-        asker: Asker,
-        after: Note | None = None,
-        actor: Actor | None = None,
-        parents: tuple[bytes, ...] = (),
-        key_id: bytes = b"",
-    ) -> ev.Event:
+    def event(self, type_: str, note: bytes, payload: msgspec.Struct, **placing: Unpack[Placing]) -> ev.Event:
+        """An event about ``note`` under a new uid, now."""
+        asker, after, key_id = placing["asker"], placing.get("after"), placing.get("key_id", b"")
         return ev.Event(
             uid=self.new_uid(),
             note=note,
             type=type_,
             v=ev.VERSIONS[type_],
             at=self.now_ms(),
-            actor=actor or (Actor.HUMAN if key_id else asker.actor),
+            actor=placing.get("actor") or (Actor.HUMAN if key_id else asker.actor),
             surface=asker.surface,
             session=asker.session,
             agent=asker.agent,
             key_id=key_id,
-            parents=after.heads if after else parents,
+            parents=after.heads if after else placing.get("parents", ()),
             payload=ev.make_payload(payload),
         )
