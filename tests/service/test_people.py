@@ -213,6 +213,25 @@ def test_a_second_key_is_refused_and_the_first_is_told(desk: Desk, person: Perso
     assert told[0]["recent"]
 
 
+def test_an_enrolment_is_told_for_seven_days(desk: Desk) -> None:
+    """With its fingerprint, time and terminal; on the eighth day it is old."""
+
+    def told() -> list[people.RecentEnrolment]:
+        with desk.daemon.parts.store.read() as snapshot:
+            return people.recent_enrolments(desk.daemon.parts, snapshot, desk.clock.ms)
+
+    assert told() == []
+    at, key = desk.clock.ms, Person(desk).key
+    wanted = people.RecentEnrolment(
+        fingerprint=signing.fingerprint(key.public), at_ms=at, terminal="pts/0", rejected=False
+    )
+    assert told() == [wanted]
+    desk.clock.ms += 7 * 24 * 3_600_000
+    assert told() == [wanted]
+    desk.clock.ms += 1
+    assert told() == []
+
+
 def test_what_derives_from_an_auto_note_is_framed_as_auto_until_endorsed(desk: Desk, person: Person) -> None:
     """Summarizing is not reviewing: the frame is the lowest of its living sources', and so it is never pushed."""
     weak = desk.remember("The cache key ignores the locale.", provenance="auto")

@@ -55,6 +55,60 @@ class Waiting(NamedTuple):
     finish: Finish
 
 
+class RecentEnrolment(msgspec.Struct, frozen=True, kw_only=True):
+    """A key that was enrolled a short while ago, as a session's start tells it. ``at_ms``: UTC, Unix milliseconds."""
+
+    fingerprint: str
+    at_ms: int
+    terminal: str
+    rejected: bool
+
+
+class Enrolled(msgspec.Struct, frozen=True, kw_only=True):
+    """One stretch in which a key counts, for people. ``rejected_ms``: 0 while it stands."""
+
+    key_id: bytes
+    public: bytes
+    terminal: str
+    at_ms: int
+    rejected_ms: int = 0
+
+    @property
+    def fingerprint(self) -> str:
+        return signing.fingerprint(self.public)
+
+
+def enrolments(snapshot: Snapshot, store: bytes) -> list[Enrolled]:
+    """Every enrolment of the identity log that counts, first one first, with the rejection that ended it."""
+    accepted = snapshot.identity().accepted
+    found: list[Enrolled] = []
+    for stored in snapshot.events_of(store):
+        payload = ev.payload_of(stored.event) if stored.event.uid in accepted else None
+        if isinstance(payload, ev.KeyEnrolled):
+            at = stored.event.at
+            found.append(Enrolled(key_id=payload.key_id, public=payload.public, terminal=payload.terminal, at_ms=at))
+        elif isinstance(payload, ev.KeyRejected):
+            found = [_ended(one, payload.key_id, stored.event.at) for one in found]
+    return found
+
+
+def _ended(one: Enrolled, key_id: bytes, at_ms: int) -> Enrolled:
+    ends = one.key_id == key_id and not one.rejected_ms
+    return msgspec.structs.replace(one, rejected_ms=at_ms) if ends else one
+
+
+def recent_enrolments(parts: Parts, snapshot: Snapshot, now_ms: int) -> list[RecentEnrolment]:
+    """The enrolments of the last days (limits.ENROLMENT_TOLD_DAYS) that count, first one first."""
+    since = now_ms - limits.ENROLMENT_TOLD_DAYS * limits.TIME_MS_PER_DAY
+    return [
+        RecentEnrolment(
+            fingerprint=one.fingerprint, at_ms=one.at_ms, terminal=one.terminal, rejected=one.rejected_ms > 0
+        )
+        for one in enrolments(snapshot, parts.store.info.store)
+        if one.at_ms >= since
+    ]
+
+
 def key_in_use(snapshot: Snapshot) -> bytes:
     """The id of the enrolled key, by the identity log. Raises NoKey."""
     key_id = snapshot.key_in_use()

@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
-from memd_client import __version__, api, signing
+from memd_client import __version__, api
 from memd_daemon import limits
-from memd_daemon.model.event import KeyEnrolled, payload_of
-from memd_daemon.service import spool
+from memd_daemon.service import people, spool
 from memd_daemon.service.explain import delivery_out, ids_of, iso
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.parts import Parts
@@ -93,21 +92,18 @@ def _spool(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _people(parts: Parts, snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Enrolments of the last days: fingerprint, when, at which terminal, and how to reject one."""
+    """Every enrolment that counts: fingerprint, when, at which terminal, whether of the last days, and when it was rejected."""
     since = parts.now_ms() - limits.ENROLMENT_TOLD_DAYS * limits.TIME_MS_PER_DAY
-    told = []
-    for stored in snapshot.events_of(parts.store.info.store):
-        payload = payload_of(stored.event)
-        if isinstance(payload, KeyEnrolled):
-            told.append(
-                {
-                    "fingerprint": signing.fingerprint(payload.public),
-                    "at": iso(stored.event.at),
-                    "terminal": payload.terminal,
-                    "recent": stored.event.at >= since,
-                }
-            )
-    return told
+    return [
+        {
+            "fingerprint": one.fingerprint,
+            "at": iso(one.at_ms),
+            "terminal": one.terminal,
+            "recent": one.at_ms >= since,
+            "rejected": iso(one.rejected_ms),
+        }
+        for one in people.enrolments(snapshot, parts.store.info.store)
+    ]
 
 
 def _sessions(parts: Parts) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ import msgspec
 from memd_daemon.model.delivery import Context, Delivery
 from memd_daemon.model.event import Stored
 from memd_daemon.model.note import Note
+from memd_daemon.model.trust import Identity
 from memd_daemon.model.turn import Turn
 
 T = TypeVar("T")
@@ -97,6 +98,10 @@ class Snapshot(Protocol):
 
     def changed_since(self, seq: int) -> Iterator[bytes]:
         """Uids of the subjects that this store's own commits after ``seq`` speak of, newest first, with repetitions."""
+        ...
+
+    def identity(self) -> Identity:
+        """The identity log of this store, folded: which keys count, and from where to where."""
         ...
 
     def enrolled(self, key_id: bytes) -> bytes | None:
