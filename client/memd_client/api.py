@@ -10,19 +10,23 @@ from typing import Any, ClassVar
 import msgspec
 
 from memd_client.values import AnchorOut as AnchorOut
+from memd_client.values import BehindOut as BehindOut
 from memd_client.values import DeliveredOut as DeliveredOut
 from memd_client.values import DeliveryOut as DeliveryOut
 from memd_client.values import EventOut as EventOut
 from memd_client.values import EvidenceOut as EvidenceOut
 from memd_client.values import FaultOut as FaultOut
+from memd_client.values import FlagOut as FlagOut
 from memd_client.values import Found as Found
 from memd_client.values import LeftOutOut as LeftOutOut
 from memd_client.values import NoteOut as NoteOut
 from memd_client.values import Plan as Plan
 from memd_client.values import PlanEvent as PlanEvent
+from memd_client.values import ProposalOut as ProposalOut
 from memd_client.values import SourceOut as SourceOut
 from memd_client.values import StaleOut as StaleOut
 from memd_client.values import StateOut as StateOut
+from memd_client.values import StepOut as StepOut
 from memd_client.values import TurnOut as TurnOut
 
 
@@ -158,18 +162,87 @@ class Log(Request, frozen=True):
     ref: str
 
 
+class DecisionsReply(msgspec.Struct, frozen=True, kw_only=True):
+    """Decisions in the order of their recording. ``before`` and ``after``: how many more there are on either side."""
+
+    found: list[Found]  # `score` and `factors` are empty: the order is that of time
+    text: str  # byte for byte what an agent gets
+    before: int = 0
+    after: int = 0
+
+
+class Decisions(Request, frozen=True):
+    """The decisions that hold here, as a sequence; with ``ref`` the stretch around that one."""
+
+    VERB = "decisions"
+    REPLY = DecisionsReply
+
+    ref: str = ""
+    around: int = 3  # neighbours on either side of ``ref``
+    all_scopes: bool = False
+    limit: int = 50  # without ``ref``: the newest so many; 0 is all
+    offset: int = 0  # of the newest, left out
+
+
+class TraceReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A note with what it stands on, down to the user's own words, and what stands on it; nearest steps first."""
+
+    note: NoteOut
+    behind: list[BehindOut]
+    down: list[StepOut]
+    up: list[StepOut]
+    text: str
+    left_out: int = 0  # steps beyond the bound
+
+
+class Trace(Request, frozen=True):
+    VERB = "trace"
+    REPLY = TraceReply
+
+    ref: str
+
+
 class Act(Request, frozen=True):
-    """One act on one note. ``sign``: the asker can sign, so an act on an endorsed note comes back as a plan."""
+    """One act on one note. ``sign``: the asker can sign, so an act on an endorsed note comes back as a plan.
+
+    ======================================  ==================================================================
+    act                                     takes, beside ``reason``
+    ======================================  ==================================================================
+    promote                                 ``to``
+    revoke reinstate                        (revoke: ``reason`` is needed)
+    supersede absorb                        ``by``: the newer note, the note that takes it in
+    unsupersede release                     nothing
+    revise                                  ``text``, ``absorb``, ``expected_revision``; ``reason`` is needed
+    resolve                                 ``by``: the other note of the conflict; ``resolution``
+    confirm                                 nothing
+    review                                  ``of``: only what these ancestors' falls raised
+    link_evidence                           ``evidence``
+    archive restore-note done reopen        nothing
+    amend                                   ``priority``, ``tags``, ``untags``, ``anchors``, ``scope``, ``under``
+    ======================================  ==================================================================
+    """
 
     VERB = "act"
     REPLY: ClassVar[Any] = None  # Acted, set below
 
-    act: str  # promote, revoke, reinstate, supersede, unsupersede, confirm, done, reopen
+    act: str
     ref: str
-    to: str = ""  # promote
-    by: str = ""  # supersede: the newer note
+    to: str = ""
+    by: str = ""
     reason: str = ""
     sign: bool = False
+    text: str = ""  # the new wording; "" only absorbs
+    absorb: list[str] = []  # notes that are folded into this one
+    expected_revision: int = 0  # the revision that the writer saw; 0: whichever stands
+    resolution: str = ""  # a_wins, b_wins, both_demoted or merged; a is ``ref``, b is ``by``
+    of: list[str] = []
+    evidence: list[tuple[int, str]] = []  # (turn, excerpt)
+    priority: str = ""
+    tags: list[str] = []  # added
+    untags: list[str] = []  # taken off
+    anchors: list[str] = []  # in the place of those it had; its proxies stay
+    scope: str = ""
+    under: str = ""  # the repository's root: the whole of it
 
 
 class Acted(msgspec.Struct, frozen=True, kw_only=True):
@@ -310,7 +383,7 @@ class ErrorOut(msgspec.Struct, frozen=True, kw_only=True):
 VERBS: dict[str, type[Request]] = {
     r.VERB: r
     for r in (
-        Ping, Remember, Seal, Recall, ListNotes, Show, Log, Act, Turns, Deliveries,
+        Ping, Remember, Seal, Recall, ListNotes, Show, Log, Decisions, Trace, Act, Turns, Deliveries,
         Enrol, Status, Stop, Verify, Reindex, FiredAt,
     )
 }  # fmt: skip

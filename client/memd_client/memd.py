@@ -175,12 +175,64 @@ class Memd:
         """The events of one note, oldest first."""
         return self.ask(api.Log(ref=ref), api.LogReply)
 
-    def act(self, act: str, ref: str, *, to: str = "", by: str = "", reason: str = "", sign: bool = False) -> api.Acted:
-        """One act on one note: promote, revoke, reinstate, supersede, unsupersede, confirm, done, reopen.
+    def decisions(
+        self, ref: str = "", *, around: int = 3, all_scopes: bool = False, limit: int = 50, offset: int = 0
+    ) -> api.DecisionsReply:
+        """The decisions that hold here, oldest first; with ``ref`` that one and ``around`` neighbours on either side."""
+        request = api.Decisions(ref=ref, around=around, all_scopes=all_scopes, limit=limit, offset=offset)
+        return self.ask(request, api.DecisionsReply)
+
+    def trace(self, ref: str) -> api.TraceReply:
+        """What a note stands on, down to the user's own words, and what stands on it."""
+        return self.ask(api.Trace(ref=ref), api.TraceReply)
+
+    def act(
+        self,
+        act: str,
+        ref: str,
+        *,
+        to: str = "",
+        by: str = "",
+        reason: str = "",
+        sign: bool = False,
+        text: str = "",
+        absorb: Sequence[str] = (),
+        expected_revision: int = 0,
+        resolution: str = "",
+        of: Sequence[str] = (),
+        evidence: Sequence[tuple[int, str]] = (),
+        priority: str = "",
+        tags: Sequence[str] = (),
+        untags: Sequence[str] = (),
+        anchors: Sequence[str] = (),
+        scope: str = "",
+        under: str = "",
+    ) -> api.Acted:
+        """One act on one note; `api.Act` says which act takes what.
 
         ``sign``: the caller can sign, so an act on an endorsed note comes back as a plan instead of a proposal.
         """
-        return self.ask(api.Act(act=act, ref=ref, to=to, by=by, reason=reason, sign=sign), api.Acted)
+        request = api.Act(
+            act=act,
+            ref=ref,
+            to=to,
+            by=by,
+            reason=reason,
+            sign=sign,
+            text=text,
+            absorb=list(absorb),
+            expected_revision=expected_revision,
+            resolution=resolution,
+            of=list(of),
+            evidence=list(evidence),
+            priority=priority,
+            tags=list(tags),
+            untags=list(untags),
+            anchors=list(anchors),
+            scope=scope,
+            under=under,
+        )
+        return self.ask(request, api.Acted)
 
     def turns(self, *, session: str = "", limit: int = 50, offset: int = 0) -> api.TurnsReply:
         """What the user said, newest first."""

@@ -33,6 +33,23 @@ class StaleOut(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
+class ProposalOut(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session wants done to a note that a person endorsed, until a person decides."""
+
+    act: str
+    reason: str
+    at: str
+    by: int  # the other note that takes part; 0: none
+
+
+class FlagOut(msgspec.Struct, frozen=True, kw_only=True):
+    """An ancestor of the note fell, and nobody has reviewed the note since."""
+
+    id: int  # the ancestor
+    what: str  # revoked, superseded, forgotten
+    at: str
+
+
 class NoteOut(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     uid: str
@@ -57,6 +74,11 @@ class NoteOut(msgspec.Struct, frozen=True, kw_only=True):
     last_confirmed_at: str
     valid_until: str
     tombstone: str | None = None
+    superseded_by: int = 0  # 0: by none
+    absorbed_by: int = 0  # the note to which every reference to this one leads; 0: none
+    conflicts: list[int] = []  # notes with which a conflict is open
+    proposals: list[ProposalOut] = []
+    review: list[FlagOut] = []
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +99,25 @@ class TurnOut(msgspec.Struct, frozen=True, kw_only=True):
     at: str
     harness: str
     agent: str
+
+
+class BehindOut(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user said that stands behind a note: the stretch that was bound, and the turn it stands in, whole."""
+
+    excerpt: str
+    attestation: str  # as it was judged when it was bound
+    turn: TurnOut | None  # None where the turn is not here any more
+
+
+class StepOut(msgspec.Struct, frozen=True, kw_only=True):
+    """One note on the way down from a note to what it stands on, or up to what stands on it."""
+
+    how: str  # "derived from", "absorbed", "built on", "absorbed into", "superseded by"
+    of: int  # the note that this step leaves, by its id
+    depth: int  # steps from the note that was asked for
+    note: NoteOut
+    text: str  # as it is framed for an agent
+    behind: list[BehindOut] = []
 
 
 class DeliveredOut(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ import msgspec
 
 from memd_client import __version__, api, wire
 from memd_daemon.redact import Redactor
-from memd_daemon.service import deliver, explain, lifecycle, people, recall, remember, spool, status, upkeep
+from memd_daemon.service import chronicle, deliver, explain, lifecycle, people, recall, remember, spool, status, upkeep
 from memd_daemon.service.clients import PEER
 from memd_daemon.service.cost import Costs
 from memd_daemon.service.parts import Parts
@@ -99,6 +99,8 @@ class Daemon:
             "list": partial(explain.list_notes, parts),
             "show": partial(explain.show, parts),
             "log": partial(explain.log_of, parts),
+            "decisions": partial(chronicle.decisions, parts),
+            "trace": partial(chronicle.trace, parts),
             "act": partial(lifecycle.act, parts, plans),
             "turns": partial(explain.turns, parts),
             "deliveries": partial(explain.deliveries, parts),

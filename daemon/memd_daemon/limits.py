@@ -17,6 +17,8 @@ ANCHOR_DIGEST_BYTES: Final = 16  # truncated SHA-256: 2**64 files before a chanc
 ANCHOR_FILE_MAX_BYTES: Final = 64 * 1024 * 1024  # a larger file is compared by size and time alone
 RECALL_DEFAULT_K: Final = 10  # a screenful
 RECALL_MAX_K: Final = 100  # the union that fusion weighs
+TRACE_STEPS_MAX: Final = 100  # notes that one trace tells, either way: more is read step by step
+TRACE_TURN_MAX_CHARS: Final = 2000  # of a turn behind a note, around what was bound; `turns` has it whole
 
 # delivery, as in delivery.md
 BUDGET_START_TOKENS: Final = 2000  # session start and compaction, the envelope included
@@ -195,6 +197,10 @@ WORDS_PENDING_MAX: Final = 200  # searched in memory until then; a commit of the
 NAMES_KNOWN_MAX: Final = 1_000  # ids and paths whose redaction is remembered: a session's come with each of its hooks
 
 REQUESTS_OPEN_MAX: Final = 1_000  # hook calls whose receipts may still come: they come within milliseconds
+
+# calls of memd's own tools
+CALL_AWAITED_MS: Final = 3600 * 1000  # between the hook and the call a person may be asked for leave
+CALLS_AWAITED_MAX: Final = 1_000  # calls that were told and never came: the oldest goes
 
 # contexts
 DECISIONS_KNOWN_MAX: Final = (

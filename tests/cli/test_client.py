@@ -25,6 +25,8 @@ METHODS = {
     api.ListNotes: Memd.notes,
     api.Show: Memd.show,
     api.Log: Memd.log,
+    api.Decisions: Memd.decisions,
+    api.Trace: Memd.trace,
     api.Act: Memd.act,
     api.Turns: Memd.turns,
     api.Deliveries: Memd.deliveries,

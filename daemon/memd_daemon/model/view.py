@@ -67,6 +67,7 @@ class ProposalView(msgspec.Struct, frozen=True, kw_only=True):
     act: str
     at: int
     reason: str = ""
+    by: int = 0  # the other note that takes part
 
 
 class TombstoneView(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,6 +196,27 @@ class FullView(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceView, ...] = ()
     informed_by: tuple[int, ...] = ()
     corroborated_by: tuple[int, ...] = ()
+
+
+class BehindView(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that stands behind a note. ``text``: the turn, whole or the part around the excerpt; "" where it is gone."""
+
+    turn: int
+    attestation: str
+    excerpt: str
+    at: int = 0
+    text: str = ""
+    more_chars: int = 0  # of the turn, that are not in ``text``
+
+
+class StepView(msgspec.Struct, frozen=True, kw_only=True):
+    """One note on the way down or up from another (service/chronicle.py). ``text``: as recalled; "" where it stands above."""
+
+    how: str
+    of: int
+    view: NoteView
+    text: str = ""
+    behind: tuple[BehindView, ...] = ()
 
 
 class EventView(msgspec.Struct, frozen=True, kw_only=True):

@@ -67,6 +67,11 @@ def note_out(parts: Parts, snapshot: Snapshot, view: NoteView) -> api.NoteOut:
         last_confirmed_at=iso(note.last_confirmed_at),
         valid_until=iso(note.valid_until),
         tombstone=words.tombstone(view, parts.tags) if view.revoked else None,
+        superseded_by=view.superseded_by,
+        absorbed_by=view.absorbed_by,
+        conflicts=list(view.conflicts),
+        proposals=[api.ProposalOut(act=p.act, reason=p.reason, at=iso(p.at), by=p.by) for p in view.proposals],
+        review=[api.FlagOut(id=f.id, what=f.what, at=iso(f.at)) for f in view.fallen_sources],
     )
 
 
@@ -209,10 +214,10 @@ def turns(parts: Parts, request: api.Turns) -> api.TurnsReply:
     """What the user said, newest first."""
     with parts.store.read() as snapshot:
         page, more = _page(snapshot.turns(session=id_kept(request.session) or None), request.limit, request.offset)
-    return api.TurnsReply(turns=[_turn_out(t) for t in page], more=more)
+    return api.TurnsReply(turns=[turn_out(t) for t in page], more=more)
 
 
-def _turn_out(turn: Turn) -> api.TurnOut:
+def turn_out(turn: Turn) -> api.TurnOut:
     return api.TurnOut(
         turn=turn.number,
         session=turn.session,

@@ -6,7 +6,7 @@ import msgspec
 
 from memd_daemon.model.event import Anchor
 from memd_daemon.model.ids import NO_UID
-from memd_daemon.model.note import Note
+from memd_daemon.model.note import Note, Proposal
 from memd_daemon.model.view import GroundStatus, NotedNote, NoteView, ProposalView, TombstoneView
 from memd_daemon.model.words import UNTRUSTED_SOURCES, Provenance, Surface
 from memd_daemon.service.parts import Parts
@@ -45,8 +45,9 @@ def view_from_log(snapshot: Snapshot, note: Note, place: Place | None) -> NoteVi
         derived_from=_ids(snapshot, note.derived_from),
         fallen_sources=_fallen(snapshot, note),
         conflicts=_ids(snapshot, tuple(uid for uid in note.conflicts if _held(snapshot, uid))),
-        proposals=tuple(ProposalView(act=p.act, at=p.at, reason=snapshot.text(p.reason) or "") for p in note.proposals),
+        proposals=tuple(_proposal(snapshot, p) for p in note.proposals),
         superseded_by=_id(snapshot, note.superseded_by),
+        absorbed_by=_id(snapshot, note.absorbed_by),
         replaced_by=_replacement(snapshot, note),
         corrects=_ids(snapshot, note.corrects),
         scope_label=_scope_label(snapshot, note, place),
@@ -123,6 +124,10 @@ def _replacement(snapshot: Snapshot, note: Note) -> int:
 
 def _fallen(snapshot: Snapshot, note: Note) -> tuple[NotedNote, ...]:
     return tuple(NotedNote(id=_id(snapshot, f.ancestor), what=f.what, at=f.at) for f in note.flags)
+
+
+def _proposal(snapshot: Snapshot, p: Proposal) -> ProposalView:
+    return ProposalView(act=p.act, at=p.at, reason=snapshot.text(p.reason) or "", by=_id(snapshot, p.by))
 
 
 def _scope_label(snapshot: Snapshot, note: Note, place: Place | None) -> str:
