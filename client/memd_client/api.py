@@ -18,6 +18,8 @@ from memd_client.values import EvidenceOut as EvidenceOut
 from memd_client.values import FaultOut as FaultOut
 from memd_client.values import FlagOut as FlagOut
 from memd_client.values import Found as Found
+from memd_client.values import KeyActOut as KeyActOut
+from memd_client.values import KeyOut as KeyOut
 from memd_client.values import LeftOutOut as LeftOutOut
 from memd_client.values import NoteOut as NoteOut
 from memd_client.values import Plan as Plan
@@ -286,21 +288,27 @@ class Deliveries(Request, frozen=True):
 
 class EnrolReply(msgspec.Struct, frozen=True, kw_only=True):
     store: bytes
-    enrolled: list[str]  # fingerprints
-    plan: Plan | None = (
-        None  # of the enrolment, where a key was given: the new key signs it itself, and `Seal` enrols it
-    )
+    enrolled: list[str]  # fingerprints of the keys that nobody rejected, the newest first
+    keys: list[KeyOut] = []  # every key that counts or counted, first one first
+    recovery: list[bytes] = []  # the public halves of the recovery codes that may sign here
+    plan: Plan | None = None  # set where a key is to be enrolled or rejected: nothing is recorded yet
 
 
 class Enrol(Request, frozen=True):
-    """A person's key. With ``public`` empty: only asks what is enrolled."""
+    """A person's keys. With neither ``public`` nor ``rejects``: only asks which there are.
+
+    The plan has an event for the key that is enrolled and one for each that is rejected; all are signed by ``signer``.
+    """
 
     VERB = "enrol"
     REPLY = EnrolReply
 
-    public: bytes = b""
-    recovery_public: bytes = b""
+    public: bytes = b""  # of the key to be enrolled
+    recovery_public: bytes = b""  # of its recovery code
     terminal: str = ""
+    signer: bytes = b""  # a public key; b"" is the new key itself, which makes the first of a store
+    rejects: list[bytes] = []  # ids of keys
+    acts: bool = False  # tell what each key signed, too
 
 
 class StatusReply(msgspec.Struct, frozen=True, kw_only=True):

@@ -242,9 +242,29 @@ class Memd:
         """What was told to which agent, newest first."""
         return self.ask(api.Deliveries(session=session, limit=limit, offset=offset), api.DeliveriesReply)
 
-    def enrol(self, public: bytes = b"", recovery_public: bytes = b"", terminal: str = "") -> api.EnrolReply:
-        """Asks for the plan by which a person's key is enrolled; with no ``public`` only asks which are."""
-        request = api.Enrol(public=public, recovery_public=recovery_public, terminal=terminal)
+    def enrol(
+        self,
+        public: bytes = b"",
+        recovery_public: bytes = b"",
+        terminal: str = "",
+        *,
+        signer: bytes = b"",
+        rejects: Sequence[bytes] = (),
+        acts: bool = False,
+    ) -> api.EnrolReply:
+        """Which keys there are; with ``public`` or ``rejects`` also the plan by which a key is enrolled, and others rejected.
+
+        ``signer``: the public key that will sign, an enrolled one or a recovery code's; b"" is the new key itself. ``acts``: tell
+        what each key signed.
+        """
+        request = api.Enrol(
+            public=public,
+            recovery_public=recovery_public,
+            terminal=terminal,
+            signer=signer,
+            rejects=list(rejects),
+            acts=acts,
+        )
         return self.ask(request, api.EnrolReply)
 
     def status(self) -> api.StatusReply:

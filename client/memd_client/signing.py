@@ -149,7 +149,12 @@ def key_id_of(public: bytes) -> bytes:
 
 def fingerprint(public: bytes) -> str:
     """The key id for people: eight groups of four hex digits."""
-    return _grouped(key_id_of(public).hex(), " ")
+    return fingerprint_of(key_id_of(public))
+
+
+def fingerprint_of(key_id: bytes) -> str:
+    """A key id for people."""
+    return _grouped(key_id.hex(), " ")
 
 
 # --- the key file

@@ -165,6 +165,27 @@ class FaultOut(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str
 
 
+class KeyActOut(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that a key signed; ``id`` is the note's."""
+
+    type: str
+    id: int
+    at: str
+
+
+class KeyOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A key from its enrolment to its rejection. ``by`` and ``rejected_by``: `itself`, `a recovery code`, or a fingerprint."""
+
+    fingerprint: str
+    at: str
+    terminal: str
+    by: str
+    rejected: str  # when; "" while it stands
+    rejected_by: str
+    acts: list[KeyActOut] = []
+    endorses: list[int] = []  # notes that are `human` by its signature today
+
+
 class PlanEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event that a signature is asked for: the very bytes, and what the signature is bound to."""
 

@@ -117,7 +117,7 @@ class Daemon:
         return api.FiredReply(fired=counts.last(), took_us=counts.latest_us())
 
     def _enrol(self, request: api.Enrol) -> api.EnrolReply:
-        if request.public:
+        if request.public or request.rejects:
             people.refuse_driven(PEER.get(), CLIENT_NAMES)
         return people.enrol(self.parts, self.plans, request)
 

@@ -175,6 +175,14 @@ class KeyKnown(Refused):
     """A key is enrolled already ({}); a further key has to be signed by it."""
 
 
+class SignerUnknown(Refused):
+    """Keys are enrolled and rejected by an enrolled key or by the recovery code of this store, and this is neither: check the code against its paper, or run `memd human show`."""  # noqa: E501
+
+
+class NoSuchKey(Refused):
+    """No key {} is enrolled here, or it is rejected already: `memd human show` lists them."""
+
+
 # --- the store and the daemon
 
 

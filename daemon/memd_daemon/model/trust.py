@@ -7,9 +7,10 @@ therefore never makes a good signature bad.
 
 The **identity log** is made of the `key_enrolled` and `key_rejected` events whose subject is the store:
 
-- the first enrolment stands by itself; where it carries a signature, that is its own key's. A store appends no unsigned one any
-  more (store/log_write.py), so that whoever enrols a key has shown that he holds it; one that was written before stands, and is no
-  weaker for it: who can write into the file can sign with a key of his own as well;
+- the first enrolment, the **founder**, stands by itself; where it carries a signature, that is its own key's. A store appends no
+  unsigned one any more (store/log_write.py), so that whoever enrols a key has shown that he holds it; one that was written before
+  stands, and is no weaker for it: who can write into the file can sign with a key of his own as well. Of several that could be the
+  first, that of this store's own chain is; a commit under another origin's name can be slipped in before it without a gap;
 - a later one counts where it is signed by a key enrolled at its place, or by a recovery key;
 - a rejection is signed likewise and ends the key from its place on; what the key signed before stands;
 - the founder's recovery key stands for ever, a later key's as long as the key does.
@@ -19,7 +20,7 @@ key enrolled at its place, and the signature verifies. Keys of other stores prov
 otherwise found a store of his own and endorse with its key.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, cast
 
 import msgspec
@@ -73,9 +74,17 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     def public_now(self, key_id: bytes) -> bytes | None:
         return next((e.public for e in self.enrolments if e.key_id == key_id and e.until is None), None)
 
+    def standing(self) -> list[Enrolment]:
+        """The enrolments that nobody rejected, the newest first."""
+        return [e for e in reversed(self.enrolments) if e.until is None]
+
     def newest(self) -> bytes | None:
-        """The id of the key that was enrolled last and not rejected: the one that signs."""
-        return next((e.key_id for e in reversed(self.enrolments) if e.until is None), None)
+        """The id of the key that was enrolled last and not rejected."""
+        return next((e.key_id for e in self.standing()), None)
+
+    def recovery_now(self) -> tuple[bytes, ...]:
+        """The recovery keys that may sign the next key event."""
+        return tuple(e.recovery_public for e in self.enrolments if e.recovery_public and (e.until is None or e.founder))
 
     def recovery_at(self, place: Place) -> tuple[bytes, ...]:
         """The recovery keys that may sign a key event at a place."""
@@ -123,13 +132,15 @@ def what_is_signed(event: ev.Event, note_before: Note | None) -> tuple[bytes, in
     return note_before.revisions[-1].content, note_before.revision
 
 
-def identity_of(store: bytes, events: Iterable[Stored], proof: Proof) -> Identity:
-    """The identity log in ``events`` of the store's own subject."""
+def identity_of(store: bytes, events: Iterable[Stored], proof: Proof, origin: bytes = b"") -> Identity:
+    """The identity log in ``events`` of the store's own subject. ``origin``: whose chain this store writes itself."""
     identity = Identity(store=store)
-    for stored in fold.order(e for e in events if e.event.type in KEY_TYPES and e.store == store)[0]:
+    ordered = fold.order(e for e in events if e.event.type in KEY_TYPES and e.store == store)[0]
+    first = _founding(ordered, proof, origin)
+    for stored in ordered:
         payload = _payload(stored)
         if isinstance(payload, ev.KeyEnrolled):
-            identity = _enrol(identity, stored, payload, proof)
+            identity = _enrol(identity, stored, payload, proof, first)
         elif isinstance(payload, ev.KeyRejected):
             identity = _reject(identity, stored, payload, proof)
     return identity
@@ -142,10 +153,21 @@ def _payload(stored: Stored) -> msgspec.Struct | None:
         return None
 
 
-def _enrol(identity: Identity, stored: Stored, payload: ev.KeyEnrolled, proof: Proof) -> Identity:
-    founder = not identity.enrolments
-    by_itself = founder and (not stored.sig or _proves(proof, stored, payload.public))
-    good = by_itself or _key_event_signed(identity, stored, proof)
+def _founding(ordered: Sequence[Stored], proof: Proof, origin: bytes) -> bytes:
+    """The uid of the enrolment with which the identity log begins; b"" where none stands by itself."""
+    by_themselves = [s for s in ordered if _stands_by_itself(s, proof)]
+    own = [s for s in by_themselves if s.origin == origin]
+    return next((s.event.uid for s in (*own, *by_themselves)), b"")
+
+
+def _stands_by_itself(stored: Stored, proof: Proof) -> bool:
+    payload = _payload(stored)
+    return isinstance(payload, ev.KeyEnrolled) and (not stored.sig or _proves(proof, stored, payload.public))
+
+
+def _enrol(identity: Identity, stored: Stored, payload: ev.KeyEnrolled, proof: Proof, first: bytes) -> Identity:
+    founder = stored.event.uid == first
+    good = founder or _key_event_signed(identity, stored, proof)
     if not good or identity.public_at(payload.key_id, stored.place) is not None:
         return identity
     new = Enrolment(

@@ -105,7 +105,7 @@ def _planned(parts: Parts, plans: PlanBook, snapshot: Snapshot, note: Note, case
     id_ = snapshot.id_of(note.uid) or 0
     if not case.request.sign:
         raise errors.NotSigned
-    key_id = key_in_use(snapshot)
+    key_id = key_in_use(parts, snapshot)
     reason_salt = parts.chance(limits.SALT_BYTES)
     payload, change = _signed_payload(parts, snapshot, note, case, reason_salt)
     event = parts.event(SIGNED_TYPES[case.request.act], note.uid, payload, asker=case.asker, after=note, key_id=key_id)

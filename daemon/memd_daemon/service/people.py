@@ -16,10 +16,13 @@ from memd_client import api, signing, terminal
 from memd_daemon import errors, limits
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_text
-from memd_daemon.model.trust import NO_CONTENT, is_public_key
+from memd_daemon.model.trust import NO_CONTENT, Identity, is_public_key
 from memd_daemon.model.words import Surface
 from memd_daemon.service.asker import system
 from memd_daemon.service.clients import ancestors, process
+from memd_daemon.service.enrolments import RecentEnrolment as RecentEnrolment
+from memd_daemon.service.enrolments import keys_out
+from memd_daemon.service.enrolments import recent_enrolments as recent_enrolments
 from memd_daemon.service.parts import Parts
 from memd_daemon.store.check import verify as check_store
 from memd_daemon.store.port import Draft, Snapshot, Txn
@@ -55,66 +58,15 @@ class Waiting(NamedTuple):
     finish: Finish
 
 
-class RecentEnrolment(msgspec.Struct, frozen=True, kw_only=True):
-    """A key that was enrolled a short while ago, as a session's start tells it. ``at_ms``: UTC, Unix milliseconds."""
+def key_in_use(parts: Parts, snapshot: Snapshot) -> bytes:
+    """The id of the key that signs here: of those that stand the newest whose file lies in this home, else the newest of all.
 
-    fingerprint: str
-    at_ms: int
-    terminal: str
-    rejected: bool
-
-
-class Enrolled(msgspec.Struct, frozen=True, kw_only=True):
-    """One stretch in which a key counts, for people. ``rejected_ms``: 0 while it stands."""
-
-    key_id: bytes
-    public: bytes
-    terminal: str
-    at_ms: int
-    rejected_ms: int = 0
-
-    @property
-    def fingerprint(self) -> str:
-        return signing.fingerprint(self.public)
-
-
-def enrolments(snapshot: Snapshot, store: bytes) -> list[Enrolled]:
-    """Every enrolment of the identity log that counts, first one first, with the rejection that ended it."""
-    accepted = snapshot.identity().accepted
-    found: list[Enrolled] = []
-    for stored in snapshot.events_of(store):
-        payload = ev.payload_of(stored.event) if stored.event.uid in accepted else None
-        if isinstance(payload, ev.KeyEnrolled):
-            at = stored.event.at
-            found.append(Enrolled(key_id=payload.key_id, public=payload.public, terminal=payload.terminal, at_ms=at))
-        elif isinstance(payload, ev.KeyRejected):
-            found = [_ended(one, payload.key_id, stored.event.at) for one in found]
-    return found
-
-
-def _ended(one: Enrolled, key_id: bytes, at_ms: int) -> Enrolled:
-    ends = one.key_id == key_id and not one.rejected_ms
-    return msgspec.structs.replace(one, rejected_ms=at_ms) if ends else one
-
-
-def recent_enrolments(parts: Parts, snapshot: Snapshot, now_ms: int) -> list[RecentEnrolment]:
-    """The enrolments of the last days (limits.ENROLMENT_TOLD_DAYS) that count, first one first."""
-    since = now_ms - limits.ENROLMENT_TOLD_DAYS * limits.TIME_MS_PER_DAY
-    return [
-        RecentEnrolment(
-            fingerprint=one.fingerprint, at_ms=one.at_ms, terminal=one.terminal, rejected=one.rejected_ms > 0
-        )
-        for one in enrolments(snapshot, parts.store.info.store)
-        if one.at_ms >= since
-    ]
-
-
-def key_in_use(snapshot: Snapshot) -> bytes:
-    """The id of the enrolled key, by the identity log. Raises NoKey."""
-    key_id = snapshot.key_in_use()
-    if key_id is None:
+    Raises NoKey.
+    """
+    standing = [one.key_id for one in snapshot.identity().standing()]
+    if not standing:
         raise errors.NoKey
-    return key_id
+    return next((key_id for key_id in standing if Path(signing.key_path(parts.home, key_id)).is_file()), standing[0])
 
 
 class PlanBook:
@@ -201,63 +153,100 @@ def _environment(pid: int) -> dict[str, str]:
 
 
 def enrol(parts: Parts, plans: PlanBook, request: api.Enrol) -> api.EnrolReply:
-    """What is enrolled; for a first key the plan of its enrolment, which it signs itself.
+    """Which keys there are; where one is to be enrolled or rejected, the plan of that, to be signed by ``request.signer``.
 
-    Raises KeyKnown where one is enrolled, BadRequest for what is no key. Sealing the plan raises KeyKnown as well, and StoreDamaged
-    where the log is not whole: what is missing may be the enrolment of somebody else.
+    The first key signs its own enrolment. Raises KeyKnown for a further one that signs itself, and for one that stands already,
+    SignerUnknown, NoSuchKey, BadRequest for what is no key. Sealing raises StoreDamaged for an enrolment where the log is not
+    whole: what is missing may be the enrolment of somebody else, or a rejection.
     """
     with parts.store.read() as snapshot:
-        known = snapshot.key_in_use()
-        public = snapshot.enrolled(known) if known else None
-    if not request.public or public is not None:
-        if request.public and public is not None:
-            raise errors.KeyKnown(signing.fingerprint(public))
-        told = [signing.fingerprint(public)] if public else []
-        return api.EnrolReply(store=parts.store.info.store, enrolled=told)
-    if not all(is_public_key(key) for key in (request.public, request.recovery_public)):
-        raise errors.BadRequest(
-            "a public key is 32 bytes that stand for a point of Ed25519, and so is the recovery code's"
-        )
-    return api.EnrolReply(store=parts.store.info.store, enrolled=[], plan=_enrolment(parts, plans, request))
+        identity = snapshot.identity()
+        keys = keys_out(snapshot, parts.store.info.store, with_acts=request.acts)
+    standing = [one.public for one in identity.standing()]
+    told = api.EnrolReply(
+        store=parts.store.info.store,
+        enrolled=[signing.fingerprint(public) for public in standing],
+        keys=keys,
+        recovery=list(identity.recovery_now()),
+    )
+    if not request.public and not request.rejects:
+        return told
+    signer = request.signer or request.public
+    _refuse_key_act(identity, request, signer)
+    drafted = [*_enrolment(parts, request, signer), *(_rejection(parts, one, signer) for one in request.rejects)]
+    is_first = not identity.enrolments
+
+    def finish(signatures: list[bytes]) -> api.Sealed:
+        if request.public:
+            refuse_unsound(parts)
+
+        def work(txn: Txn) -> None:
+            if is_first and txn.identity().enrolments:
+                raise errors.KeyKnown("enrolled a moment ago")
+            drafts = [Draft(body=act.body, sig=sig) for act, sig in zip(drafted, signatures, strict=True)]
+            txn.append(drafts, at=parts.now_ms())
+
+        parts.store.write(work)
+        return api.Sealed(id=0, uid=uid_text(ev.decode_event(drafted[0].body).uid))
+
+    plan = plans.open(parts, drafted, signing.key_id_of(signer), finish, public=signer)
+    return msgspec.structs.replace(told, plan=plan)
 
 
-def _enrolment(parts: Parts, plans: PlanBook, request: api.Enrol) -> api.Plan:
-    key_id = signing.key_id_of(request.public)
+def _refuse_key_act(identity: Identity, request: api.Enrol, signer: bytes) -> None:
+    standing = {one.public: one.key_id for one in identity.standing()}
+    if request.public:
+        if not all(is_public_key(key) for key in (request.public, request.recovery_public)):
+            what = "a public key is 32 bytes that stand for a point of Ed25519, and so is the recovery code's"
+            raise errors.BadRequest(what)
+        if request.public in standing:
+            raise errors.KeyKnown(signing.fingerprint(request.public))
+    for key_id in request.rejects:
+        if key_id not in standing.values():
+            raise errors.NoSuchKey(signing.fingerprint_of(key_id[: signing.KEY_ID_BYTES]))
+    if not identity.enrolments and signer == request.public:
+        return
+    if signer == request.public and standing:
+        raise errors.KeyKnown(signing.fingerprint(next(iter(standing))))
+    if signer not in standing and signer not in identity.recovery_now():
+        raise errors.SignerUnknown
+
+
+def _enrolment(parts: Parts, request: api.Enrol, signer: bytes) -> list[SignedAct]:
+    """The enrolment that is asked for, if one is."""
+    if not request.public:
+        return []
     payload = ev.KeyEnrolled(
-        key_id=key_id,
+        key_id=signing.key_id_of(request.public),
         public=request.public,
         recovery_public=request.recovery_public,
         terminal=parts.redact(request.terminal)[: limits.LINE_MAX_CHARS],
     )
-    event = parts.event("key_enrolled", parts.store.info.store, payload, asker=system(Surface.CLI), key_id=key_id)
-    body = ev.encode_event(event)
-    content, revision = NO_CONTENT
-    act = SignedAct(
-        body=body,
+    return [_key_act(parts, "enrol", "key_enrolled", payload, payload.key_id, signer)]
+
+
+def _rejection(parts: Parts, key_id: bytes, signer: bytes) -> SignedAct:
+    return _key_act(parts, "reject", "key_rejected", ev.KeyRejected(key_id=key_id), key_id, signer)
+
+
+def _key_act(parts: Parts, act: str, type_: str, payload: msgspec.Struct, key_id: bytes, signer: bytes) -> SignedAct:
+    event = parts.event(
+        type_, parts.store.info.store, payload, asker=system(Surface.CLI), key_id=signing.key_id_of(signer)
+    )
+    digest, revision = NO_CONTENT
+    return SignedAct(
+        body=ev.encode_event(event),
         content="",
         salt=b"",
-        digest=content,
+        digest=digest,
         revision=revision,
-        act="enrol",
+        act=act,
         id=0,
-        change="",
+        change=signing.fingerprint_of(key_id),
         kind="",
         scope="",
         priority="",
     )
-
-    def finish(signatures: list[bytes]) -> api.Sealed:
-        refuse_unsound(parts)
-
-        def work(txn: Txn) -> None:
-            if txn.key_in_use() is not None:
-                raise errors.KeyKnown("enrolled a moment ago")
-            txn.append([Draft(body=body, sig=signatures[0])], at=parts.now_ms())
-
-        parts.store.write(work)
-        return api.Sealed(id=0, uid=uid_text(event.uid))
-
-    return plans.open(parts, [act], key_id, finish, public=request.public)
 
 
 def refuse_unsound(parts: Parts) -> None:

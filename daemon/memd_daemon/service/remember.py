@@ -67,7 +67,7 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
             tombstones=tombstones,
         )
         kin = lineage.kin_of(parts, snapshot, wanted.content, asker, others.corrected)
-        key_id = key_in_use(snapshot) if request.endorse else b""
+        key_id = key_in_use(parts, snapshot) if request.endorse else b""
         told = _lowered(snapshot, wanted, kin)
     built = _build(parts, asker, wanted, others, kin, evidence, key_id)
     if request.endorse:

@@ -8,7 +8,8 @@ import msgspec
 
 from memd_client import __version__, api
 from memd_daemon import limits
-from memd_daemon.service import people, spool
+from memd_daemon.service import spool
+from memd_daemon.service.enrolments import enrolments
 from memd_daemon.service.explain import delivery_out, ids_of, iso
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.parts import Parts
@@ -102,7 +103,7 @@ def _people(parts: Parts, snapshot: Snapshot) -> list[dict[str, Any]]:
             "recent": one.at_ms >= since,
             "rejected": iso(one.rejected_ms),
         }
-        for one in people.enrolments(snapshot, parts.store.info.store)
+        for one in enrolments(snapshot, parts.store.info.store)
     ]
 
 

@@ -14,14 +14,14 @@ import msgspec
 from memd_client import signing
 from memd_daemon.errors import StoreDamaged
 from memd_daemon.model import fold, trust
-from memd_daemon.model.event import Header, Stored, blob_digest, decode_event
+from memd_daemon.model.event import Header, Stored, blob_digest, decode_event, event_digest
 from memd_daemon.model.note import Note, decode_note, encode_note
 from memd_daemon.model.turn import Turn
 from memd_daemon.store import keys
 from memd_daemon.store.indexes import rows_of
 from memd_daemon.store.kv import Reading
 from memd_daemon.store.port import Counts, StoreInfo
-from memd_daemon.store.trusted import Trusted
+from memd_daemon.store.trusted import Trusted, may_be_signed
 
 BROKEN = (msgspec.ValidationError, msgspec.DecodeError)
 """What decoding raises for bytes that are not what they should be."""
@@ -245,8 +245,23 @@ class LogSnapshot:
 
     def identity(self) -> trust.Identity:
         if self._identity is None:
-            self._identity = trust.identity_of(self.info.store, self.log_of(self.info.store), self._proof)
+            log = [stored for stored in self.log_of(self.info.store) if self._is_committed(stored)]
+            self._identity = trust.identity_of(self.info.store, log, self._proof, self.info.origin)
         return self._identity
+
+    def _is_committed(self, stored: Stored) -> bool:
+        """Whether its commit names the event: a row that was slipped into the table proves nothing about keys."""
+        raw = self.kv.get(keys.COMMITS, keys.commit_key(stored.origin, stored.seq))
+        digests = () if raw is None else decode_commit(raw)[1]
+        return stored.index < len(digests) and digests[stored.index] == event_digest(stored.body, stored.sig)
+
+    def signed_events(self) -> Iterator[Stored]:
+        """Every event about a note for which a person's signature stands, note by note; looks at each event there is."""
+        rows = self.kv.scan(keys.EVENTS)
+        found = (self._stored_in(key, row) for key, row in rows if may_be_signed(row))
+        subjects = {stored.event.note for stored in found if stored is not None and stored.sig}
+        for subject in sorted(subjects - {self.info.store}):
+            yield from (stored for stored in self.judged(subject) if stored.signed)
 
     def enrolled(self, key_id: bytes) -> bytes | None:
         return self.identity().public_now(key_id)

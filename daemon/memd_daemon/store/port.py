@@ -112,6 +112,10 @@ class Snapshot(Protocol):
         """The id of the key that was enrolled last and not rejected, by the identity log; None where there is none."""
         ...
 
+    def signed_events(self) -> Iterator[Stored]:
+        """Every event about a note for which a person's signature stands, note by note; looks at each event there is."""
+        ...
+
     def turn(self, number: int) -> Turn | None: ...
     def turns(self, *, session: str | None = None) -> Iterator[Turn]:
         """Newest first."""
