@@ -48,7 +48,10 @@ Outcome = Reply | Unreachable | Mismatch | Late
 
 
 class Link:
-    """One connection to a daemon. `open` it, `ask` as often as needed, `tell` what needs no answer, `close` it."""
+    """One connection to a daemon. `open` it, `ask` as often as needed, `tell` what needs no answer, `close` it.
+
+    Who has several requests in flight tells them, and hears what came whenever poll says so of `fileno`.
+    """
 
     __slots__ = ("_address", "_dealer")
 
@@ -72,6 +75,21 @@ class Link:
         except OSError:
             return False
         return True
+
+    def fileno(self) -> int:
+        """The descriptor, to be polled."""
+        return self._dealer.fileno()
+
+    def heard(self, deadline_ns: int) -> list[Reply] | Unreachable | Mismatch | Late:
+        """The replies that have come whole by now; none where only a part has. Waits for nothing where poll told of something."""
+        try:
+            parsed = [wire.parse_reply(frames) for frames in self._dealer.arrived(deadline_ns)]
+        except (OSError, wire.Malformed) as error:
+            return _failure(self._address, error)
+        for protocol, reply in parsed:
+            if protocol != wire.PROTOCOL:
+                return Mismatch(protocol, reply.version)
+        return [reply for _, reply in parsed]
 
     def close(self) -> None:
         """Close the connection; what was sent still arrives."""

@@ -28,8 +28,23 @@ Verb `hook` is v1 for ever: a daemon of any later protocol answers a v1 hook in 
 | 10 | stdin | raw, as the harness wrote it |
 
 Verb `receipt` (client to daemon, never answered): frame 3 is the request id whose stdout was written out whole.
-Verb `mcp` carries raw bytes (reserved). Every other verb (`ping`, `status`, `stop`, and the commands' verbs, which
-api.py lists) has one frame 3, a msgpack body.
+Verb `mcp` (mcp.py to the daemon): one message of the Model Context Protocol. Many may be in flight on one connection,
+and are answered in any order.
+
+| # | frame | bytes |
+|---|-------|-------|
+| 3 | session | 16 random bytes of the carrier's process: one client's MCP session |
+| 4 | number | ASCII decimal, 1 for the session's first message and one more for each; the reply repeats it |
+| 5 | cwd | as above |
+| 6 | environment | as above |
+| 7 | message | one JSON-RPC message, raw, at most MCP_MESSAGE_MAX_BYTES; empty: the session has ended |
+
+A session is the daemon's to keep or to forget: a message of one that it does not know (it was restarted meanwhile) is
+served as one that goes on. The verb asks for no version of memd but for this protocol: a newer daemon serves an older
+carrier.
+
+Every other verb (`ping`, `status`, `stop`, and the commands' verbs, which api.py lists) has one frame 3, a msgpack
+body.
 
 **Reply**, as a DEALER receives it:
 
@@ -39,10 +54,13 @@ api.py lists) has one frame 3, a msgpack body.
 | 1 | protocol | the daemon's own constant (`memd/1` to a v1 hook) |
 | 2 | daemon version | ASCII |
 | 3 | status | 1 byte, see the statuses below |
-| 4… | body | `hook`: exit code (ASCII decimal), stdout, stderr (always empty today); else one msgpack frame |
+| 4… | body | `hook`: exit code (ASCII decimal), stdout, stderr (always empty today); `mcp`: below; else one msgpack frame |
 
 A status other than DONE has as body one msgpack map {code, message}, except to `hook`, which then gets exit code 0 and
 empty stdout. A client shows or does nothing with a reply of another protocol but say so.
+
+The body for `mcp`: the number, then no or more messages, each to be written as one line; with another status than DONE
+the number, then a sentence in UTF-8 that says why not (STOPPING: the daemon took nothing, and it may be sent again).
 
 **Forward rule.** Frames after the last one named here are ignored; a message with fewer is malformed. A malformed
 request is answered with USAGE where its protocol and verb can be read, else with nothing.
@@ -68,6 +86,7 @@ PROTOCOL = b"memd/1"
 # Verbs the wire itself knows; the commands' verbs stand in api.py.
 HOOK = b"hook"
 RECEIPT = b"receipt"
+MCP = b"mcp"
 PING = b"ping"
 STOP = b"stop"
 
@@ -102,6 +121,8 @@ NAME_MAX_BYTES = 64
 CWD_MAX_BYTES = 8_192  # PATH_MAX is 4,096 on Linux
 ENVIRONMENT_MAX_BYTES = 16_384
 STDIN_MAX_BYTES = 8 * 1024 * 1024
+# Of one JSON-RPC message of a client: a note has 8 KiB, and a hundred times that is no tool call.
+MCP_MESSAGE_MAX_BYTES = 1024 * 1024
 STDOUT_MAX_BYTES = 256 * 1024  # five times the longest text any harness passes on whole
 FRAMES_MAX = 32
 FRAME_MAX_BYTES = 16 * 1024 * 1024
@@ -205,6 +226,19 @@ class Hook:
         return bool(self.flags & PROBE)
 
 
+class Carried:
+    """One message of an MCP client as it crosses the wire: raw. `environment` holds the frame's lines."""
+
+    __slots__ = ("cwd", "environment", "message", "number", "session")
+
+    def __init__(self, session: bytes, number: int, cwd: bytes, environment: bytes, message: bytes) -> None:
+        self.session = session
+        self.number = number
+        self.cwd = cwd
+        self.environment = environment
+        self.message = message
+
+
 class Spooled:
     """What a spool file holds: a hook call and the wall time (ns since 1970) at which it was made."""
 
@@ -261,6 +295,16 @@ def hook_reply(version: bytes, stdout: bytes, status: int = DONE) -> list[bytes]
     return reply(version, status, b"0", stdout, b"")
 
 
+def carried_request(carried: Carried) -> list[bytes]:
+    """The frames of one message of an MCP client."""
+    return request(MCP, carried.session, b"%d" % carried.number, carried.cwd, carried.environment, carried.message)
+
+
+def carried_reply(version: bytes, number: int, *said: bytes, status: int = DONE) -> list[bytes]:
+    """The answer to one: the messages to be written, or, with another status than DONE, the sentence that says why not."""
+    return reply(version, status, b"%d" % number, *said)
+
+
 def parse_request(frames: list[bytes]) -> tuple[bytes, bytes, list[bytes]]:
     """Protocol, verb and the verb's frames of a request (identity already taken off).
 
@@ -283,6 +327,25 @@ def parse_hook(body: list[bytes]) -> Hook:
     if len(flags) != 1:
         raise Malformed("the flags are one byte")
     return _checked_hook(request_id, _decimal(deadline), flags[0], harness, event, cwd, environment, stdin)
+
+
+def parse_carried(body: list[bytes]) -> Carried:
+    """The message of an MCP client in the frames that follow the verb. Raises Malformed."""
+    if len(body) < 5:
+        raise Malformed("a message of MCP has 5 frames after its verb")
+    session, number, cwd, environment, message = body[:5]
+    if len(session) != REQUEST_ID_BYTES:
+        raise Malformed("a session is 16 bytes")
+    if len(cwd) > CWD_MAX_BYTES or len(environment) > ENVIRONMENT_MAX_BYTES or len(message) > MCP_MESSAGE_MAX_BYTES:
+        raise Malformed("a frame is over its bound")
+    return Carried(session, _decimal(number), cwd, environment, message)
+
+
+def parse_carried_reply(reply: Reply) -> tuple[int, list[bytes]]:
+    """The number of the message that this answers, and what is said to it. Raises Malformed."""
+    if not reply.body:
+        raise Malformed("an answer to MCP repeats the number")
+    return _decimal(reply.body[0]), reply.body[1:]
 
 
 def parse_receipt(body: list[bytes]) -> bytes:

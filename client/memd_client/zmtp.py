@@ -212,6 +212,16 @@ class Dealer:
             self._receive(deadline_ns)
         return self._parser.messages.pop(0)
 
+    def fileno(self) -> int:
+        """The descriptor, to be polled."""
+        return self._socket.fileno()
+
+    def arrived(self, deadline_ns: int) -> list[list[bytes]]:
+        """The messages that are whole after one more look at the socket; where poll told of something it waits for nothing."""
+        self._receive(deadline_ns)
+        messages, self._parser.messages = self._parser.messages, []
+        return messages
+
     def peer_uid(self) -> int | None:
         """The uid of the process that listens; None where the system can't tell."""
         option = getattr(_socket, "SO_PEERCRED", None)

@@ -14,12 +14,14 @@ from typing import Any, Final
 import msgspec
 
 from memd_client import __version__, api, wire
+from memd_daemon.mcp_door import Door
 from memd_daemon.redact import Redactor
 from memd_daemon.service import chronicle, deliver, explain, lifecycle, people, recall, remember, spool, status, upkeep
 from memd_daemon.service.clients import PEER
 from memd_daemon.service.cost import Costs
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.search import Search
+from memd_daemon.service.tools import Tools
 from memd_daemon.service.watch import Watch
 from memd_daemon.store.lmdb_log import open_ledger, open_store
 from memd_hooks import harness, program
@@ -33,6 +35,7 @@ class Daemon:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.plans = people.PlanBook()
+        self.mcp = Door(Tools(parts, self.plans))
         self.watch = Watch(parts)
         self._deliverer = deliver.Deliverer(parts, harness.BY_NAME)
         self._started_ms = parts.now_ms()
@@ -63,6 +66,7 @@ class Daemon:
         threading.Thread(target=program.renew, args=(self.parts.home,), name="memd-hook", daemon=True).start()
 
     def close(self) -> None:
+        self.mcp.close()
         self.watch.close()
         self._deliverer.close()
         self.parts.search.close()

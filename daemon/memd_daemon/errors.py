@@ -144,6 +144,46 @@ class Cycle(Refused):
     """Note {} cannot be {} by note {}: that would close a circle."""
 
 
+class NotArchivable(Refused):
+    """Note {} is {}, which is never archived: {}."""
+
+
+class NotCurated(Refused):
+    """Note {} is no principle and no doctrine, so it has one wording: record the new one and let it take this one's place, with `memd remember … --supersedes {}`."""  # noqa: E501
+
+
+class AbsorbedInto(Refused):
+    """Note {} was absorbed into [{}], so that is the one to revise; `memd release {}` takes it out again."""
+
+
+class WhyNeeded(Refused):
+    """Say why: each revision is kept with its reason (`--why`), and the next reader of note {} sees it."""
+
+
+class RevisionMoved(Refused):
+    """Note {} stands at revision {}, not {}: somebody revised it meanwhile. Read it with `memd show {}`, then revise that wording."""
+
+
+class NothingToDo(UsageError):
+    """That would change nothing of note {}: {}."""
+
+
+class NotInConflict(Refused):
+    """Notes {} and {} are in no open conflict, so there is nothing to resolve; `memd show {}` names the open ones."""
+
+
+class NotSigner(Refused):
+    """To {} note {} is a person's alone: run it at your own terminal, where memd asks the passphrase."""
+
+
+class AnchorElsewhere(Refused):
+    """Note {} holds in another repository, whose files are not here: run this in a checkout of that one."""
+
+
+class ChangedMeanwhile(Refused):
+    """Note {} was changed while this was being signed, so nothing was recorded: look at it, then run the command again."""
+
+
 class NotATask(Refused):
     """Note {} is a {}, not a task; only tasks are opened and closed."""
 
@@ -278,3 +318,34 @@ class FolderUnsafe(MemdError):
 
 class EmptyQuery(UsageError):
     """A recall needs a question: say in a few words what you want to know."""
+
+
+# --- settings (model/settings.py)
+
+
+class UnknownSetting(UsageError):
+    """There is no setting `{}`{}: `memd config list` shows them all."""
+
+
+class BadSetting(UsageError):
+    """`{}` cannot be {}: it takes {}."""
+
+
+class SettingSigned(Refused):
+    """You signed `{}` on {}, so only you change it: say it again with `--sign`, at your own terminal."""
+
+
+class SettingLocked(Refused):
+    """`{}` is set by a policy ({}), and stays as it is."""
+
+
+class NotIgnorable(Refused):
+    """{} cannot be put on that list: {}."""
+
+
+class UnknownTool(UsageError):
+    """There is no tool {}: one of {}."""
+
+
+class BadArguments(UsageError):
+    """{}"""

@@ -157,7 +157,7 @@ async def _serve(home: Path, daemon: Daemon) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, leave)
-    server = Server(daemon.handlers(leave), daemon.hook, daemon.receipt)
+    server = Server(daemon.handlers(leave), daemon.hook, daemon.receipt, daemon.mcp.take)
     try:
         path = socket_path(home)
         Path(path).unlink(missing_ok=True)

@@ -72,12 +72,16 @@ NEAR_DUPLICATE_SHARE: Final = 0.6  # words in common (Jaccard) at which the answ
 SAME_CLAIM_SHARE: Final = (
     0.6  # of content words in common, where the one has all of the other's, that makes one claim of two texts
 )
-SAME_CLAIM_COSINE: Final = 0.88  # likewise, of the token table's vectors
+NEAR_VECTOR_COSINE: Final = 0.88  # of the token table's vectors of two texts, at which the answer names a note likewise
+NEAR_VECTOR_SHARE: Final = 0.4  # words in common below which no vector is asked: it would be the subject alone
+NEAR_TERMS: Final = 24  # the rarest terms of a text, by which what is near to it is looked for: 40% of 30 words, stem and word
+NEAR_CANDIDATES: Final = 10  # of these so many are compared with it
 DERIVED_SHINGLE_SHARE: Final = 0.3  # model.md, section 5
 SHINGLE_WORDS: Final = 3
 
 # the daemon
 IDLE_EXIT_S: Final = 8 * 3600  # without a session
+IDLE_LOOK_S: Final = 900.0  # between two looks at whether it is time: a shorter setting is heeded by then
 STOP_GRACE_S: Final = 5.0  # work in flight is finished, then the daemon goes
 LOG_FILE_MAX_BYTES: Final = 1024 * 1024
 LOG_FILES_KEPT: Final = 3
@@ -87,6 +91,7 @@ QUERY_EMBEDDING_SHARE_MS: Final = (
 REPLY_MARGIN_MS: Final = 20  # kept back from a hook's deadline for the way home
 TIME_MS_PER_DAY: Final = 86_400_000
 MS_PER_S: Final = 1000
+S_PER_HOUR: Final = 3600
 NS_PER_MS: Final = 1_000_000
 
 # the store
@@ -164,6 +169,22 @@ WORDS_WRITER_BYTES: Final = 15_000_000  # the least that the lexical library tak
 # proof of a person
 PLAN_LIFE_MS: Final = 10 * 60 * 1000  # time to read a plan and type a passphrase
 
+# settings (model/settings.py), as in trust-boundary.md
+SETTING_START_MIN_TOKENS: Final = 500  # of a start's bundle: the floor under what directives get
+SETTING_BUDGET_MAX_TOKENS: Final = 8_000  # beyond what any client takes in one answer
+SETTING_COSINE_MIN: Final = 0.2  # below, every text resembles every other
+SETTING_IDLE_MIN_HOURS: Final = 1
+SETTING_IDLE_MAX_HOURS: Final = 720  # a month
+SETTING_PAUSE_MIN_MS: Final = 60 * 1000
+SETTING_PAUSE_MAX_MS: Final = 365 * 24 * 3600 * 1000  # a longer one has no end that anybody waits for
+SETTING_LISTED_MAX: Final = 100  # repositories in one list
+SETTING_NEAR_SHARE: Final = 0.5  # of a mistyped key, in common with the one that was probably meant
+
+# notices: memd's own lines at the top of a start's bundle
+NOTICE_TOLD_MS: Final = 24 * 3600 * 1000  # an unsigned pause that ended, a list that was changed, a stop: told for a day
+NOTICE_ENROLMENTS_MAX: Final = 3  # then "and n more"
+STOP_MARK_MAX_BYTES: Final = 4096  # of run/stopped, which anybody of this user may have written
+
 # the socket and its workers
 WORKER_THREADS: Final = 8  # a write that waits for the disk shares it with the others (group commit)
 PEER_WAITING_MAX: Final = (
@@ -217,3 +238,10 @@ ENROLMENT_TOLD_DAYS: Final = 7  # trust-boundary.md
 SESSION_LIVE_MS: Final = 24 * 3600 * 1000  # without a hook for longer, a session is not listed as live
 COSTS_KNOWN_MAX: Final = 50_000  # texts whose cost is remembered: 24 bytes each and the key
 OFFER_OPEN_MS: Final = 5_000  # an offer without a receipt counts as standing this long; no hook lives longer
+
+# the Model Context Protocol
+MCP_WORKER_THREADS: Final = 4  # tool calls at a time; hooks have threads of their own
+MCP_IN_HAND_MAX: Final = 512  # messages handed on and not answered yet, of all carriers together
+MCP_SESSIONS_MAX: Final = 64  # that are remembered: each has two tasks and some 50 KB; one that was forgotten goes on all the same
+MCP_SESSION_IDLE_S: Final = 3600  # without a message for longer, a session is forgotten
+MCP_STOP_WAIT_S: Final = 2.0  # for its loop to end, when the daemon goes

@@ -2,6 +2,7 @@
 
 The protocol is memd_client.wire's. One thread owns the socket: it only receives, hands over and sends, and sleeps where there is
 nothing to do. Each request runs on a worker thread, so that a write that waits for the disk, or a model run, holds nobody else up.
+A message of an MCP client is handed on (mcp_door.py) and holds no worker here while it waits for its answer.
 `ping`, `status`, `stop` and `fired` have a thread of their own and never queue behind work. What waits for a worker waits in a
 bounded queue with a turn for each peer (fair.py); a request that it has no room for is refused at once. A message over the wire's
 bounds is dropped. A peer that does not read its answers loses them (a ROUTER drops what it cannot queue); it stalls nobody.
@@ -17,7 +18,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 import zmq
@@ -35,8 +36,17 @@ VERSION: Final = __version__.encode()
 Handler = Callable[[Any], msgspec.Struct]
 HookHandler = Callable[[wire.Hook, int], bytes]
 ReceiptHandler = Callable[[bytes], None]
+Answer = Callable[..., None]
+"""Answers one carried message, once and from any thread: ``answer(*messages)``, or ``answer(sentence, status=…)``."""
+CarriedHandler = Callable[[wire.Carried, int, Answer], None]
+"""Takes a message of an MCP client and its peer's pid, and returns at once. Raises nothing."""
 Work = Callable[[], list[bytes] | None]
 """One request being done on a worker: the frames of its answer, None where there is none to send. Raises nothing."""
+Finish = Callable[[list[bytes] | None], None]
+"""Takes a request's answer and is called once, from any thread."""
+Carry = Callable[[Finish], None]
+"""Hands a carried message on; whoever has it finishes it."""
+T = TypeVar("T")
 
 AT_ONCE: Final = frozenset({"ping", "status", "stop", "fired"})
 """Verbs that never queue behind work."""
@@ -44,18 +54,29 @@ AT_ONCE: Final = frozenset({"ping", "status", "stop", "fired"})
 STATUSES: Final = {"refused": wire.REFUSED, "usage": wire.USAGE, "unreachable": wire.STOPPING}
 
 
-class _Lane:
-    """Worker threads and what waits for them. The queue is fair, so no more is handed over than there are threads."""
+class _Lane(Generic[T]):
+    """Requests in hand, so many at a time, and those that wait, in a queue that is fair. ``begin`` returns at once."""
 
-    def __init__(self, threads: int, name: str) -> None:
-        self.pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self.waiting: FairQueue[tuple[bytes, Work]] = FairQueue()
-        self.free = threads
-        self._threads = threads
+    def __init__(self, hands: int, begin: Callable[[T, Finish], object]) -> None:
+        self.begin = begin
+        self.waiting: FairQueue[tuple[bytes, T]] = FairQueue()
+        self.free = hands
+        self._hands = hands
 
     @property
     def is_idle(self) -> bool:
-        return not self.waiting and self.free == self._threads
+        return not self.waiting and self.free == self._hands
+
+
+def _on_thread_of(pool: ThreadPoolExecutor) -> Callable[[Work, Finish], object]:
+    def do(work: Work, finish: Finish) -> None:
+        frames = None
+        try:
+            frames = work()
+        finally:
+            finish(frames)
+
+    return lambda work, finish: pool.submit(do, work, finish)
 
 
 class _Bell:
@@ -89,14 +110,21 @@ class _Bell:
 class Server:
     """Serves until `close`. ``handlers`` maps verbs to functions that run on worker threads."""
 
-    def __init__(self, handlers: dict[str, Handler], hook: HookHandler, receipt: ReceiptHandler) -> None:
+    def __init__(
+        self, handlers: dict[str, Handler], hook: HookHandler, receipt: ReceiptHandler, mcp: CarriedHandler
+    ) -> None:
         self._handlers = handlers
         self._hook = hook
         self._receipt = receipt
-        self._work = _Lane(limits.WORKER_THREADS, "memd-work")
-        self._at_once = _Lane(1, "memd-status")
-        self._lanes = (self._at_once, self._work)
-        self._done: queue.SimpleQueue[tuple[_Lane, bytes, list[bytes] | None]] = queue.SimpleQueue()
+        self._mcp = mcp
+        workers = ThreadPoolExecutor(limits.WORKER_THREADS, thread_name_prefix="memd-work")
+        at_once = ThreadPoolExecutor(1, thread_name_prefix="memd-status")
+        self._pools = (workers, at_once)
+        self._work: _Lane[Work] = _Lane(limits.WORKER_THREADS, _on_thread_of(workers))
+        self._at_once: _Lane[Work] = _Lane(1, _on_thread_of(at_once))
+        self._carried: _Lane[Carry] = _Lane(limits.MCP_IN_HAND_MAX, lambda carry, finish: carry(finish))
+        self._lanes: tuple[_Lane[Any], ...] = (self._at_once, self._work, self._carried)
+        self._done: queue.SimpleQueue[tuple[_Lane[Any], bytes, list[bytes] | None]] = queue.SimpleQueue()
         self._bell = _Bell()
         self._leave_by: float | None = None  # monotonic seconds: when a stop waits no longer
         self._receiver = ThreadPoolExecutor(1, thread_name_prefix="memd-socket")
@@ -122,8 +150,8 @@ class Server:
             log.error("receiving has ended: %s", type(ended).__name__)
 
     def close(self) -> None:
-        for lane in self._lanes:
-            lane.pool.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools:
+            pool.shutdown(wait=False, cancel_futures=True)
         self._receiver.shutdown()
         self._bell.close()
         self._socket.close()
@@ -151,7 +179,7 @@ class Server:
             self._turn()
 
     def _turn(self) -> None:
-        """Sends the answers that are there, and gives each free worker its next request."""
+        """Sends the answers that are there, and begins the next request of each lane that has a hand free."""
         with contextlib.suppress(queue.Empty):
             while True:
                 lane, identity, frames = self._done.get_nowait()
@@ -161,15 +189,12 @@ class Server:
         for lane in self._lanes:
             while lane.free and (request := lane.waiting.take()) is not None:
                 lane.free -= 1
-                lane.pool.submit(self._do, lane, *request)
+                identity, work = request
+                lane.begin(work, partial(self._finish, lane, identity))
 
-    def _do(self, lane: _Lane, identity: bytes, work: Work) -> None:
-        frames = None
-        try:
-            frames = work()
-        finally:
-            self._done.put((lane, identity, frames))
-            self._bell.ring()
+    def _finish(self, lane: _Lane[Any], identity: bytes, frames: list[bytes] | None) -> None:
+        self._done.put((lane, identity, frames))
+        self._bell.ring()
 
     def _receive_some(self) -> None:
         """What is there, but not so much that answers have to wait for it."""
@@ -205,23 +230,39 @@ class Server:
             return
         if protocol != wire.PROTOCOL:
             return self._answer(identity, refused(_other_protocol()))
-        lane, work = self._at_once if verb.decode("ascii") in AT_ONCE else self._work, self._work_of(verb, body, pid)
+        lane, work = self._lane_of(verb, body, pid)
         if not lane.waiting.put(identity, (identity, work), sum(map(len, frames))):
-            self._turn_away(identity, verb)
+            self._turn_away(identity, verb, body)
 
-    def _work_of(self, verb: bytes, body: list[bytes], pid: int) -> Work:
+    def _lane_of(self, verb: bytes, body: list[bytes], pid: int) -> tuple[_Lane[Any], Work | Carry]:
         if verb == wire.HOOK:
-            return partial(self._serve_hook, body, pid)
+            return self._work, partial(self._serve_hook, body, pid)
         if verb == wire.RECEIPT:
-            return partial(self._serve_receipt, body)
-        return partial(self._serve_verb, verb.decode("ascii"), body, pid)
+            return self._work, partial(self._serve_receipt, body)
+        if verb == wire.MCP:
+            return self._carried, partial(self._carry, body, pid)
+        name = verb.decode("ascii")
+        return self._at_once if name in AT_ONCE else self._work, partial(self._serve_verb, name, body, pid)
 
-    def _turn_away(self, identity: bytes, verb: bytes) -> None:
+    def _turn_away(self, identity: bytes, verb: bytes, body: list[bytes]) -> None:
         """There is no room. A hook keeps what must not be lost; what is not receipted stays owed."""
         if verb == wire.HOOK:
             self._answer(identity, wire.hook_reply(VERSION, b"", wire.FAULT))
+        elif verb == wire.MCP:
+            self._answer(identity, _carried_refused(body, errors.TooManyRequests()))
         elif verb != wire.RECEIPT:
             self._answer(identity, refused(errors.TooManyRequests()))
+
+    def _carry(self, body: list[bytes], pid: int, finish: Finish) -> None:
+        try:
+            carried = wire.parse_carried(body)
+        except wire.Malformed:
+            return finish(wire.reply(VERSION, wire.USAGE))
+
+        def answer(*said: bytes, status: int = wire.DONE) -> None:
+            finish(wire.carried_reply(VERSION, carried.number, *said, status=status))
+
+        self._mcp(carried, pid, answer)
 
     def _answer(self, identity: bytes, frames: list[bytes]) -> None:
         try:
@@ -265,6 +306,14 @@ class Server:
             log.exception("verb %s failed", name)
             return wire.reply(VERSION, wire.FAULT, error_body(errors.Fault(name)))
         return wire.reply(VERSION, wire.DONE, msgspec.msgpack.encode(answer))
+
+
+def _carried_refused(body: list[bytes], refusal: errors.MemdError) -> list[bytes]:
+    try:
+        number = wire.parse_carried(body).number
+    except wire.Malformed:
+        return wire.reply(VERSION, wire.USAGE)
+    return wire.carried_reply(VERSION, number, refusal.message.encode(), status=wire.REFUSED)
 
 
 def refused(refusal: errors.MemdError) -> list[bytes]:

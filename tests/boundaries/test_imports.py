@@ -16,6 +16,7 @@ OWNERS = {
     "usearch": "memd_daemon.index.vectors",
     "tantivy": "memd_daemon.index.words",
     "zmq": "memd_daemon.server",
+    "mcp": "memd_daemon.mcp_server",
 }
 
 # The hook path. These modules of the standard library are built into the interpreter or next to free to load.
@@ -67,7 +68,7 @@ def impure_calls(module: Module) -> list[str]:
 
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
 def test_a_library_is_imported_by_its_owner_alone(module: Module) -> None:
-    """lmdb, onnxruntime, tokenizers, usearch, tantivy and zmq each stand behind one module."""
+    """lmdb, onnxruntime, tokenizers, usearch, tantivy, zmq and mcp each stand behind one module."""
     assert foreign_owners(module) == []
 
 

@@ -31,7 +31,7 @@ class Served:
 
     async def _run(self, hook: Callable[[wire.Hook, int], bytes], receipt: Callable[[bytes], None]) -> None:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
-        self.server = Server({}, hook, receipt)
+        self.server = Server({}, hook, receipt, lambda *_: None)
         self.server.bind(str(self.folder / "s"))
         self._bound.set()
         await self.server.serve(self._stopped)

@@ -6,10 +6,14 @@ from memd_client import __version__
 
 
 def main() -> None:
-    """The console script. `memd --version` is answered before anything is imported."""
+    """The console script. `memd --version` and `memd mcp` are served before anything else is imported: a carrier stays small."""
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"memd {__version__}\n")
         return
+    if sys.argv[1:] == ["mcp"]:
+        from memd_client.mcp import main as carry
+
+        sys.exit(carry())
     from memd_client.cli.app import run, unexpected
 
     sys.excepthook = unexpected

@@ -1,0 +1,94 @@
+"""The door for MCP: what the socket's thread hands on, and the thread on which the official SDK serves it (mcp_server.py).
+
+The SDK costs 0.6 s and 55 MB to import, so it comes in with the first message and on its own thread. Whatever happens there, each
+message is answered once: by the server, or here with a sentence and another status than DONE.
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from memd_client import wire
+from memd_daemon import errors, limits
+from memd_daemon.service.tools import Tools
+
+if TYPE_CHECKING:
+    from memd_daemon.mcp_server import McpServer
+
+log: Final = logging.getLogger("memd.mcp")
+
+STOPPING: Final = errors.Stopping().message.encode()
+FAILED: Final = errors.Fault("mcp").message.encode()
+
+
+class Handed(NamedTuple):
+    """One message of a client: what crossed the wire, the carrier's pid, and how it is answered."""
+
+    carried: wire.Carried
+    pid: int
+    answer: Callable[..., None]
+
+
+class Door:
+    """Takes messages from any thread. Costs nothing until the first."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._lock = threading.Lock()
+        self._waiting: list[Handed] = []  # until the SDK is in
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._server: McpServer | None = None
+        self._is_closed = False
+
+    def take(self, carried: wire.Carried, pid: int, answer: Callable[..., None]) -> None:
+        """Hands a message on; returns at once."""
+        handed = Handed(carried, pid, answer)
+        with self._lock:
+            if not self._is_closed:
+                self._pass_on(handed)
+                return
+        answer(STOPPING, status=wire.STOPPING)
+
+    def close(self) -> None:
+        """Ends the serving; what is not answered by then is answered here."""
+        with self._lock:
+            self._is_closed = True
+            if self._loop is not None and self._server is not None:
+                self._loop.call_soon_threadsafe(self._server.stop)
+        if self._thread is not None:
+            self._thread.join(limits.MCP_STOP_WAIT_S)
+
+    def _pass_on(self, handed: Handed) -> None:
+        if self._loop is not None and self._server is not None:
+            self._loop.call_soon_threadsafe(self._server.take, handed)
+            return
+        self._waiting.append(handed)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="memd-mcp", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            from memd_daemon.mcp_server import McpServer
+
+            asyncio.run(self._serve(McpServer(self._tools)))
+        except Exception:  # the daemon lives on, hooks are served, and the next message tries again
+            log.exception("serving MCP has failed")
+        with self._lock:
+            left, self._waiting = self._waiting, []
+            self._thread = self._loop = self._server = None
+        for handed in left:
+            handed.answer(FAILED, status=wire.FAULT)
+
+    async def _serve(self, server: "McpServer") -> None:
+        with self._lock:
+            self._loop, self._server = asyncio.get_running_loop(), server
+            waiting, self._waiting = self._waiting, []
+            if self._is_closed:
+                server.stop()
+        for handed in waiting:
+            server.take(handed)
+        await server.serve()
