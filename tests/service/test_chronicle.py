@@ -117,7 +117,8 @@ def test_no_decision_is_an_empty_envelope(desk: Desk) -> None:
 def test_a_trace_falls_to_the_users_words_and_rises_again(desk: Desk) -> None:
     """Down over any number of steps to the turn, up to all that is built on it; nearest first."""
     desk.prompt("Always validate tokens with leeway, please. Clocks drift.")
-    turn = desk.ask(api.Turns()).turns[0].turn
+    said = desk.ask(api.Turns()).turns[0]
+    turn = said.turn
     root = desk.remember("Clocks drift by seconds.", evidence=[(turn, "Clocks drift")])
     middle = desk.remember("Tokens are checked with leeway.", derived_from=[str(root.id)])
     leaf = desk.remember("The leeway is a setting.", derived_from=[str(middle.id)])
@@ -129,7 +130,7 @@ def test_a_trace_falls_to_the_users_words_and_rises_again(desk: Desk) -> None:
     assert told.down[1].behind[0].turn is not None
     assert told.down[1].behind[0].turn.text.startswith("Always validate")
     assert f"memd: [{leaf.id}] is derived from [{middle.id}]:" in told.text
-    assert f"memd: behind [{root.id}] stands [claimed user turn {turn}: captured]" in told.text
+    assert f"memd: behind [{root.id}] stands [claimed user turn {turn}: {said.attestation}]" in told.text
     assert "  | Always validate tokens with leeway, please. Clocks drift.\n" in told.text
     up = trace(desk, root.id)
     assert [(s.how, s.note.id) for s in up.up] == [("built on", middle.id), ("built on", leaf.id)]

@@ -1,7 +1,8 @@
-"""What else happens when a note is revoked or superseded, in the same commit (model.md, sections 2 and 5).
+"""What else happens when a note is revoked, superseded or comes back, in the same commit (model.md, sections 2 and 5).
 
-Descendants are flagged for review, conflicts that were open are closed, and on a note that a person endorsed an unsigned act is
-kept as a proposal with an open conflict instead.
+What is built on it is flagged for review, or cleared again; conflicts that were open are closed. Built on a note are its
+descendants and, where it was absorbed, the note that took it in with that one's descendants. A write that contradicts or supersedes
+what a person endorsed is kept beside it, in an open conflict.
 """
 
 from memd_daemon import errors
@@ -12,96 +13,134 @@ from memd_daemon.model.words import Actor, Provenance
 from memd_daemon.service import lineage
 from memd_daemon.service.asker import Asker
 from memd_daemon.service.parts import Parts
+from memd_daemon.service.sheet import Sheet
 from memd_daemon.service.wanted import Wanted
-from memd_daemon.store.port import Draft, Txn
+from memd_daemon.store.port import Draft, Snapshot, Txn
 
 
-def fresh(txn: Txn, uid: bytes) -> Note:
+def fresh(log: Snapshot, uid: bytes) -> Note:
     """The note as it stands inside the transaction. Raises Forgotten."""
-    note = txn.note(uid)
+    note = log.note(uid)
     if note is None or note.forgotten:
-        raise errors.Forgotten(txn.id_of(uid))
+        raise errors.Forgotten(log.id_of(uid))
     return note
+
+
+def built_on(log: Snapshot, note: Note) -> list[Note]:
+    """Every note that stands on this one, over any number of steps; none that was forgotten."""
+    found: dict[bytes, Note] = {}
+    holder = note
+    while holder.absorbed_by not in (NO_UID, note.uid, *found):
+        taker = log.note(holder.absorbed_by)
+        if taker is None:
+            break
+        found[taker.uid] = holder = taker
+    for one in (note, *found.values()):
+        found |= {child.uid: child for child in lineage.descendants(log, one.uid)}
+    return [one for one in found.values() if one.uid != note.uid and not one.forgotten]
+
+
+# --- what befalls a note
+
+
+def revoke(sheet: Sheet, note: Note, reason: str, by: bytes = NO_UID) -> None:
+    """The revocation of a held note with all that follows from it; a proposal where only a person may."""
+    payload = ev.Reasoned(reason=sheet.text(note.uid, reason), by=by)
+    cause = sheet.add("revoked", note, payload, change="held -> revoked")
+    if cause is not None:
+        _flag(sheet, note, cause, "revoked")
+        _close_conflicts(sheet, note)
+
+
+def supersede(sheet: Sheet, note: Note, by: bytes, reason: str) -> None:
+    """The older note closed out by a newer one, or a proposal. Raises Cycle."""
+    refuse_circle(sheet.log, note, by, "superseded")
+    payload = ev.ByNote(by=by, reason=sheet.text(note.uid, reason))
+    cause = sheet.add("superseded", note, payload, change=f"{note.currency} -> superseded")
+    if cause is not None:
+        _flag(sheet, note, cause, "superseded")
+
+
+def absorb(sheet: Sheet, note: Note, into: Note, reason: str) -> None:
+    """The note folded into another one, to which every reference then leads; or a proposal. Raises NoteRevoked, Cycle, SameNote."""
+    id_, taker = sheet.id_of(note), sheet.id_of(into)
+    if note.uid == into.uid:
+        raise errors.SameNote(id_, "absorb")
+    for one, what in ((note, "absorbed"), (into, "given another note to absorb")):
+        if one.revoked:
+            raise errors.NoteRevoked(sheet.id_of(one), what, sheet.id_of(one))
+    if note.absorbed_by == into.uid:
+        sheet.kept(f"note [{id_}] was absorbed into [{taker}] already")
+        return
+    refuse_circle(sheet.log, note, into.uid, "absorbed")
+    payload = ev.ByNote(by=into.uid, reason=sheet.text(note.uid, reason))
+    sheet.add("absorbed", note, payload, change=f"{note.currency} -> absorbed into [{taker}]")
+    if note.scope not in (into.scope, "global") and into.scope != "global":
+        sheet.told.append(f"note [{taker}] holds in another place than [{id_}] did: `memd amend` widens a scope")
+
+
+def lift(sheet: Sheet, note: Note, causes: frozenset[bytes]) -> None:
+    """Clears the review flags that these events raised on what stands on the note."""
+    for child in built_on(sheet.log, note):
+        raised = tuple(f.cause for f in child.flags if f.cause in causes)
+        if raised:
+            sheet.follow("reviewed", child, ev.Reviewed(causes=raised))
+
+
+def refuse_circle(log: Snapshot, note: Note, by: bytes, what: str) -> None:
+    """Raises Cycle where the way on from ``by``, over what superseded and absorbed it, comes back to the note."""
+    seen: set[bytes] = set()
+    at = by
+    while at != NO_UID and at not in seen:
+        if at == note.uid:
+            raise errors.Cycle(log.id_of(note.uid), what, log.id_of(by))
+        seen.add(at)
+        newer = log.note(at)
+        at = NO_UID if newer is None else max(newer.superseded_by, newer.absorbed_by)  # one of them is set at most
+
+
+def _flag(sheet: Sheet, note: Note, cause: bytes, what: str) -> None:
+    payload = ev.ReviewFlagged(ancestor=note.uid, cause=cause, what=what)
+    for child in built_on(sheet.log, note):
+        sheet.follow("review_flagged", child, payload, actor=Actor.SYSTEM)
+
+
+def _close_conflicts(sheet: Sheet, note: Note) -> None:
+    """The other side of each open conflict; on one that a person endorsed it shows no more, and stays for that person to close."""
+    for uid in note.conflicts:
+        other = sheet.log.note(uid)
+        if other is not None and note.uid in other.conflicts and other.provenance != Provenance.HUMAN:
+            sheet.follow("conflict_resolved", other, ev.ConflictResolved(other=note.uid, resolution="a_wins"))
+
+
+# --- what a write does to the note that it corrects
 
 
 def fall_drafts(parts: Parts, txn: Txn, uid: bytes, wanted: Wanted, asker: Asker) -> tuple[list[Draft], list[str]]:
     """What a write with ``contradicts`` does to the older note, and what the writer is told."""
     note = fresh(txn, uid)
-    id_ = txn.id_of(uid)
     if note.revoked:
-        return [], [f"note [{id_}] was revoked already; the new note is linked to it as its correction"]
-    if note.provenance == Provenance.HUMAN:
-        return dispute_drafts(parts, txn, note, wanted.uid, "revoke", wanted.reason, asker)
-    reason = txn.put_text(wanted.reason) if wanted.reason else b""
-    return revoke_drafts(parts, txn, note, ev.Reasoned(reason=reason, by=wanted.uid), asker), []
-
-
-def revoke_drafts(parts: Parts, txn: Txn, note: Note, payload: ev.Reasoned, asker: Asker) -> list[Draft]:
-    """The revocation with all that follows from it."""
-    event = parts.event("revoked", note.uid, payload, asker=asker, after=note)
-    return [Draft(body=ev.encode_event(event)), *fallen_drafts(parts, txn, note, event.uid, "revoked", asker)]
-
-
-def fallen_drafts(parts: Parts, txn: Txn, note: Note, cause: bytes, what: str, asker: Asker) -> list[Draft]:
-    """Descendants flagged, and the other side of each open conflict closed."""
-    flags = [
-        parts.draft(
-            "review_flagged",
-            child.uid,
-            ev.ReviewFlagged(ancestor=note.uid, cause=cause, what=what),
-            asker=asker,
-            after=child,
-            actor=Actor.SYSTEM,
-        )
-        for child in lineage.descendants(txn, note.uid)
-    ]
-    closed = []
-    for uid in note.conflicts if what == "revoked" else ():
-        other = txn.note(uid)
-        if other is not None and note.uid in other.conflicts and other.provenance != Provenance.HUMAN:
-            payload = ev.ConflictResolved(other=note.uid, resolution="b_wins")
-            closed.append(parts.draft("conflict_resolved", uid, payload, asker=asker, after=other))
-    return flags + closed
+        return [], [f"note [{txn.id_of(uid)}] was revoked already; the new note is linked to it as its correction"]
+    sheet = Sheet(parts, txn, asker)
+    revoke(sheet, note, wanted.reason, wanted.uid)
+    return _with_conflict(sheet, txn, note, wanted.uid)
 
 
 def supersede_drafts(
     parts: Parts, txn: Txn, uid: bytes, by: bytes, reason: str, asker: Asker
 ) -> tuple[list[Draft], list[str]]:
-    """The older note closed out by a newer one, or a proposal where a person endorsed it."""
+    """What a write with ``supersedes`` does to the older note, and what the writer is told. Raises Cycle."""
     note = fresh(txn, uid)
-    if _circular(txn, uid, by):
-        raise errors.Cycle(txn.id_of(uid), "superseded", txn.id_of(by))
-    if note.provenance == Provenance.HUMAN:
-        return dispute_drafts(parts, txn, note, by, "supersede", reason, asker)
-    payload = ev.ByNote(by=by, reason=txn.put_text(reason) if reason else b"")
-    event = parts.event("superseded", uid, payload, asker=asker, after=note)
-    flagged = fallen_drafts(parts, txn, note, event.uid, "superseded", asker)
-    return [Draft(body=ev.encode_event(event)), *flagged], []
+    sheet = Sheet(parts, txn, asker)
+    supersede(sheet, note, by, reason)
+    return _with_conflict(sheet, txn, note, by)
 
 
-def _circular(txn: Txn, uid: bytes, by: bytes) -> bool:
-    seen: set[bytes] = set()
-    while by != NO_UID and by not in seen:
-        if by == uid:
-            return True
-        seen.add(by)
-        newer = txn.note(by)
-        by = newer.superseded_by if newer else NO_UID
-    return False
-
-
-def dispute_drafts(
-    parts: Parts, txn: Txn, note: Note, by: bytes, act: str, reason: str, asker: Asker
-) -> tuple[list[Draft], list[str]]:
-    """An unsigned act on an endorsed note: the proposal, and a conflict that stays open until a person decides."""
-    id_ = txn.id_of(note.uid)
-    payload = ev.Proposed(act=act, reason=txn.put_text(reason) if reason else b"", by=by)
-    drafts = [parts.draft("proposed", note.uid, payload, asker=asker, after=note)]
-    if by != NO_UID and by not in note.conflicts:
-        proposed = ev.decode_event(drafts[0].body)
-        heads = (*(h for h in note.heads if h not in proposed.parents), proposed.uid)
-        opened = ev.ConflictOpened(other=by, detected_by="write")
-        drafts.append(parts.draft("conflict_opened", note.uid, opened, asker=asker, parents=heads))
-        newer = txn.note(by)
-        drafts.append(parts.draft("conflict_opened", by, ev.ConflictOpened(other=note.uid), asker=asker, after=newer))
-    return drafts, [f"note [{id_}] was endorsed by the user, so it stands: your wish to {act} it waits for them"]
+def _with_conflict(sheet: Sheet, txn: Txn, note: Note, by: bytes) -> tuple[list[Draft], list[str]]:
+    """Where the act is only proposed, the new note and the endorsed one are in conflict until a person decides."""
+    drafts: list[Draft] = []
+    if sheet.effect == "proposed" and by not in note.conflicts:
+        sheet.follow("conflict_opened", note, ev.ConflictOpened(other=by, detected_by="write"))
+        opened = ev.ConflictOpened(other=note.uid, detected_by="write")
+        drafts.append(sheet.parts.draft("conflict_opened", by, opened, asker=sheet.asker, after=txn.note(by)))
+    return sheet.drafts(txn, {}) + drafts, sheet.told

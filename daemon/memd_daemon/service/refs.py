@@ -1,7 +1,11 @@
-"""What people and agents write for a note: `47`, `[47]`, a uid, or a slug (surfaces.md)."""
+"""What people and agents write for a note: `47`, `[47]`, a uid, or a slug (surfaces.md).
+
+A note that was absorbed keeps its names for ever. Who asks for it gets that very note, which says where it went; what a new act or
+note builds on is the one that took it in (`held_by`).
+"""
 
 from memd_daemon import errors, limits
-from memd_daemon.model.ids import uid_from_text
+from memd_daemon.model.ids import NO_UID, uid_from_text
 from memd_daemon.model.note import Note
 from memd_daemon.store.port import Snapshot
 
@@ -16,6 +20,36 @@ def note_at(snapshot: Snapshot, ref: str) -> Note:
     if note.forgotten:
         raise errors.Forgotten(_told(ref))
     return note
+
+
+def uid_at(snapshot: Snapshot, ref: str) -> bytes:
+    """The uid that ``ref`` names, also of a note that was forgotten. Raises NoSuchNote."""
+    uid = _uid(snapshot, ref.strip().removeprefix("[").removesuffix("]"))
+    if uid is None:
+        raise errors.NoSuchNote(_told(ref))
+    return uid
+
+
+def holder_of(snapshot: Snapshot, note: Note) -> Note:
+    """The note that took this one in, over any number of steps; the note itself where none did."""
+    seen = {note.uid}
+    while note.absorbed_by != NO_UID:
+        taker = snapshot.note(note.absorbed_by)
+        if taker is None or taker.forgotten or taker.uid in seen:
+            break
+        seen.add(taker.uid)
+        note = taker
+    return note
+
+
+def held_by(snapshot: Snapshot, ref: str, told: list[str]) -> Note:
+    """The note that a reference leads to; ``told`` gets a line where it is not the one named. Raises NoSuchNote, Forgotten."""
+    named = note_at(snapshot, ref)
+    holder = holder_of(snapshot, named)
+    if holder.uid != named.uid:
+        id_, taker = snapshot.id_of(named.uid), snapshot.id_of(holder.uid)
+        told.append(f"note [{id_}] was absorbed into [{taker}], so [{taker}] is meant")
+    return holder
 
 
 def _uid(snapshot: Snapshot, text: str) -> bytes | None:

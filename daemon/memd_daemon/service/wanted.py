@@ -11,7 +11,7 @@ from memd_client import api
 from memd_daemon import errors, limits
 from memd_daemon.ground.repository import relative_path
 from memd_daemon.model import event as ev
-from memd_daemon.model.words import RULELESS_SOURCES, Kind, Priority, Provenance, SourceType
+from memd_daemon.model.words import RULELESS_SOURCES, Kind, Priority, Provenance, SourceType, Surface
 from memd_daemon.service import text
 from memd_daemon.service.asker import Asker
 from memd_daemon.service.names import is_safe
@@ -52,19 +52,19 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 def check(parts: Parts, request: api.Remember, asker: Asker, place: Place) -> Wanted:
     """The note that the request asks for. Raises a refusal that says what to do instead."""
     content = checked_content(parts, request.content)
-    kind = _word(Kind, "kind", request.kind)
+    kind = word_of(Kind, "kind", request.kind)
     wanted = Wanted(
         uid=parts.new_uid(),
         content=content,
         summary=text.summary_of(content),
         kind=kind,
-        priority=_word(Priority, "priority", request.priority),
+        priority=word_of(Priority, "priority", request.priority),
         provenance=_provenance(request.provenance),
         source=_source(parts, request.source, asker),
-        scope=_scope(request.scope, asker, place),
-        under=_under(request.under, place, request.cwd),
-        tags=_tags(parts, request.tags),
-        anchors=_anchors(parts, request, place),
+        scope=scope_of(request.scope, asker, place),
+        under=under_at(request.under, place, request.cwd),
+        tags=tags_kept(parts, request.tags),
+        anchors=anchors_at(parts, _asked_anchors(request), request.cwd, place),
         process=request.process,
         reason=checked_reason(parts, request.reason),
     )
@@ -118,7 +118,8 @@ def _line(parts: Parts, value: str, what: str) -> str:
     return kept
 
 
-def _word(vocabulary: type[E], what: str, value: str) -> E:
+def word_of(vocabulary: type[E], what: str, value: str) -> E:
+    """A word of a closed vocabulary. Raises UnknownWord."""
     try:
         return vocabulary(value)
     except ValueError:
@@ -136,16 +137,18 @@ def _provenance(value: str) -> Provenance:
 def _source(parts: Parts, value: str, asker: Asker) -> ev.Source:
     """`TYPE` or `TYPE:REF`; by default what memd can see: an inference inside a session, else the command line."""
     if not value:
-        return ev.Source(SourceType.INFERENCE if asker.session else SourceType.CLI)
+        by_agent = asker.session or asker.surface is Surface.MCP
+        return ev.Source(SourceType.INFERENCE if by_agent else SourceType.CLI)
     type_, _, ref = value.partition(":")
     if type_ == SourceType.USER:
         raise errors.SourceIsChecked
     if type_ in CAPTURED:
         raise errors.SourceIsCaptured(type_)
-    return ev.Source(_word(SourceType, "source", type_), _line(parts, ref, "source"))
+    return ev.Source(word_of(SourceType, "source", type_), _line(parts, ref, "source"))
 
 
-def _scope(value: str, asker: Asker, place: Place) -> str:
+def scope_of(value: str, asker: Asker, place: Place) -> str:
+    """The exact scope of `repo`, `global` or `session`. Raises NoSession, UnknownWord."""
     if value == "repo":
         return place.scope
     if value == GLOBAL:
@@ -157,7 +160,8 @@ def _scope(value: str, asker: Asker, place: Place) -> str:
     raise errors.UnknownWord("scope", repr(value[: limits.QUOTED_INPUT_MAX_CHARS]), "repo, global, session")
 
 
-def _under(value: str, place: Place, cwd: str) -> str:
+def under_at(value: str, place: Place, cwd: str) -> str:
+    """A folder's path from the checkout's root; "" for the root. Raises AnchorOutside, NameHoldsSecret."""
     if not value:
         return ""
     inside = relative_path(place.checkout.root, cwd, value)
@@ -174,18 +178,23 @@ def _kept(path: str, what: str) -> str:
     return path
 
 
-def _tags(parts: Parts, tags: list[str]) -> tuple[str, ...]:
+def tags_kept(parts: Parts, tags: list[str]) -> tuple[str, ...]:
+    """Tags as they are kept, each once. Raises TooMany, TextTooLong, NotUnicode."""
     if len(tags) > limits.TAGS_MAX:
         raise errors.TooMany("tags", len(tags), limits.TAGS_MAX)
     kept = [_line(parts, tag, "tag") for tag in tags]
     return tuple(dict.fromkeys(tag for tag in kept if tag))
 
 
-def _anchors(parts: Parts, request: api.Remember, place: Place) -> tuple[ev.Anchor, ...]:
-    wanted = [(a, False) for a in request.anchors] + [(p, True) for p in request.proxies]
+def _asked_anchors(request: api.Remember) -> list[tuple[str, bool]]:
+    return [(a, False) for a in request.anchors] + [(p, True) for p in request.proxies]
+
+
+def anchors_at(parts: Parts, wanted: list[tuple[str, bool]], cwd: str, place: Place) -> tuple[ev.Anchor, ...]:
+    """Anchors by (path as given, whether it is a proxy), each with its file's digest. Raises what a wrong one is refused with."""
     if len(wanted) > limits.ANCHORS_MAX:
         raise errors.TooMany("anchors", len(wanted), limits.ANCHORS_MAX)
-    anchors = {a.path: a for a in (_anchor(parts, given, proxy, request.cwd, place) for given, proxy in wanted)}
+    anchors = {a.path: a for a in (_anchor(parts, given, proxy, cwd, place) for given, proxy in wanted)}
     return tuple(anchors.values())
 
 
@@ -246,10 +255,11 @@ def check_evidence(parts: Parts, snapshot: Snapshot, request: api.Remember, want
         raise errors.EvidenceNotAllowed(
             "provenance `auto`" if wanted.provenance is Provenance.AUTO else f"source `{wanted.source.type}`"
         )
-    return tuple(_bound(parts, snapshot, number, excerpt) for number, excerpt in request.evidence)
+    return tuple(bound(parts, snapshot, number, excerpt) for number, excerpt in request.evidence)
 
 
-def _bound(parts: Parts, snapshot: Snapshot, number: int, excerpt: str) -> tuple[ev.Evidence, bytes, str]:
+def bound(parts: Parts, snapshot: Snapshot, number: int, excerpt: str) -> tuple[ev.Evidence, bytes, str]:
+    """(evidence, salt of its excerpt, the excerpt as the turn has it). Raises NoSuchTurn, ExcerptNotInTurn, NotUnicode."""
     turn = snapshot.turn(number)
     if turn is None:
         raise errors.NoSuchTurn(number)

@@ -1,0 +1,174 @@
+"""Acts on what is believed: promote, revoke, reinstate, confirm, review, link_evidence, resolve (model.md, section 2)."""
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from memd_daemon import errors, limits
+from memd_daemon.model import event as ev
+from memd_daemon.model.note import Note
+from memd_daemon.model.words import RULELESS_SOURCES, Provenance
+from memd_daemon.service.case import Case
+from memd_daemon.service.fall import absorb, lift, revoke
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.refs import note_at, uid_at
+from memd_daemon.service.repos import Place
+from memd_daemon.service.sheet import Sheet
+from memd_daemon.service.wanted import bound
+
+
+def promote(sheet: Sheet, note: Note, case: Case) -> None:
+    """One rung up; to `human` it is signed."""
+    id_, to, newest = sheet.id_of(note), case.request.to, note.revisions[-1]
+    if note.revoked:
+        raise errors.NoteRevoked(id_, "promoted", id_)
+    if to not in list(Provenance) or Provenance(to).rank != Provenance(newest.provenance).rank + 1:
+        raise errors.NotOneRung(id_, newest.provenance, to)
+    payload = ev.Promoted(to=to, revision=note.revision, content=newest.content)
+    change = f"{newest.provenance} -> {to}" if to == Provenance.HUMAN else ""
+    sheet.add("promoted", note, payload, change=change, by_person=to == Provenance.HUMAN)
+
+
+def revoke_(sheet: Sheet, note: Note, case: Case) -> None:
+    """The note was wrong; on one that is revoked already the reason is kept beside the first."""
+    id_ = sheet.id_of(note)
+    if not case.reason:
+        raise errors.ReasonNeeded(id_)
+    if not note.revoked:
+        revoke(sheet, note, case.reason)
+        return
+    sheet.follow("revoked", note, ev.Reasoned(reason=sheet.text(note.uid, case.reason)))
+    sheet.kept(f"note [{id_}] was revoked already; your reason is kept beside the first")
+
+
+def reinstate(sheet: Sheet, note: Note, case: Case) -> None:
+    """It was right after all; anybody may say so, and what its revocation raised on others is cleared."""
+    payload = ev.Reasoned(reason=sheet.text(note.uid, case.reason))
+    if not note.revoked:
+        sheet.add("reinstated", note, payload)
+        sheet.kept(f"note [{sheet.id_of(note)}] is held already")
+        return
+    sheet.add("reinstated", note, payload, change="revoked -> held")
+    lift(sheet, note, frozenset(r.event for r in note.revocations))
+
+
+def confirm(sheet: Sheet, note: Note, case: Case) -> None:
+    """It was looked at and holds. Signed only where that settles a proposal: a look at the ground is anybody's."""
+    id_ = sheet.id_of(note)
+    if note.revoked:
+        raise errors.NoteRevoked(id_, "confirmed", id_)
+    anchors = _anchors_now(sheet.parts, note, case.place)
+    sheet.told += [f"not found here, so its hash was left: {a.path}" for a in anchors if not _there(a, case.place)]
+    sheet.add("confirmed", note, ev.Confirmed(anchors=anchors), change="kept as it is" if note.proposals else "")
+
+
+def _anchors_now(parts: Parts, note: Note, place: Place) -> tuple[ev.Anchor, ...]:
+    """The anchors with their files' digests as they stand where the asker is; none from another repository."""
+    return tuple(_retaken(parts, a, place) for a in note.anchors) if note.scope == place.scope else ()
+
+
+def _there(anchor: ev.Anchor, place: Place) -> bool:
+    return (Path(place.checkout.root) / anchor.path).is_file()
+
+
+def _retaken(parts: Parts, anchor: ev.Anchor, place: Place) -> ev.Anchor:
+    digest = parts.ground.digest(Path(place.checkout.root) / anchor.path)
+    if digest is None:
+        return anchor
+    return msgspec.structs.replace(anchor, digest=digest, checkout_branch=place.checkout.branch)
+
+
+def review(sheet: Sheet, note: Note, case: Case) -> None:
+    """The reader has seen why the note was flagged, and it stands; with `of` only what these ancestors' falls raised."""
+    of = {uid_at(sheet.log, ref) for ref in case.request.of}
+    causes = tuple(f.cause for f in note.flags if not of or f.ancestor in of)
+    if not causes:
+        sheet.kept(f"note [{sheet.id_of(note)}] has no such flag to review")
+        return
+    sheet.add("reviewed", note, ev.Reviewed(causes=causes), change="reviewed, and it stands")
+
+
+def link_evidence(sheet: Sheet, note: Note, case: Case) -> None:
+    """Words of the user's bound to the note. Raises NoSuchTurn, ExcerptNotInTurn.
+
+    What was not said by anybody's judgment (`auto`), or was read in a document, a tool's result or a commit, binds none.
+    """
+    id_ = sheet.id_of(note)
+    if not case.request.evidence:
+        raise errors.NothingToDo(id_, "name the user's words with `TURN:EXCERPT`")
+    if note.revisions[-1].provenance == Provenance.AUTO or note.source.type in RULELESS_SOURCES:
+        what = "auto-captured" if note.source.type not in RULELESS_SOURCES else f"of source {note.source.type}"
+        sheet.kept(f"note [{id_}] is {what} and binds no evidence, so none was recorded")
+        return
+    known = {(e.turn_uid, e.start, e.end) for e in note.evidence}
+    new = []
+    for number, excerpt in case.request.evidence:
+        evidence, salt, words = bound(sheet.parts, sheet.log, number, excerpt)
+        if (evidence.turn_uid, evidence.start, evidence.end) not in known:
+            known.add((evidence.turn_uid, evidence.start, evidence.end))
+            digest = sheet.text(note.uid, words, salt)
+            new.append(msgspec.structs.replace(evidence, excerpt=digest))
+    if not new:
+        sheet.kept(f"note [{id_}] has this evidence already")
+        return
+    sheet.add("evidence_bound", note, ev.EvidenceBound(evidence=tuple(new)))
+
+
+def resolve(sheet: Sheet, note: Note, case: Case) -> None:
+    """An open conflict settled: a is the note itself, b the other one. The loser is revoked with a reason that names the winner;
+    `merged`: b is absorbed into a; `both_demoted`: both stand, and keep what the conflict took from them.
+
+    Where a person endorsed one of the two, an unsigned resolution is proposed on that one, and neither is touched.
+    """
+    other = note_at(sheet.log, case.request.by)
+    how = _resolution(case.request.resolution)
+    a, b = sheet.id_of(note), sheet.id_of(other)
+    if note.uid == other.uid:
+        raise errors.SameNote(a, "be in conflict with")
+    is_open = other.uid in note.conflicts or note.uid in other.conflicts
+    if note.revoked or other.revoked or not is_open:
+        raise errors.NotInConflict(a, b, a)
+    endorsed = [n for n in (note, other) if n.provenance == Provenance.HUMAN]
+    if endorsed and not sheet.can_sign:
+        for one in endorsed:
+            _row_closed(sheet, one, other if one is note else note, how if one is note else _TURNED[how], case.reason)
+        return
+    _row_closed(sheet, note, other, how, case.reason)
+    _row_closed(sheet, other, note, _TURNED[how], case.reason)
+    if how == "a_wins":
+        revoke(sheet, _without_row(other, note), case.reason, note.uid)
+    elif how == "b_wins":
+        revoke(sheet, _without_row(note, other), case.reason, other.uid)
+    elif how == "merged":
+        absorb(sheet, other, note, case.reason)
+
+
+def _row_closed(sheet: Sheet, note: Note, other: Note, how: str, reason: str) -> None:
+    """Each side of the row, as seen from that side."""
+    if other.uid not in note.conflicts:
+        return
+    payload = ev.ConflictResolved(other=other.uid, resolution=how, reason=sheet.text(note.uid, reason))
+    sheet.add("conflict_resolved", note, payload, change=f"conflict with [{sheet.id_of(other)}] {_CLOSED[how]}")
+
+
+def _without_row(note: Note, other: Note) -> Note:
+    """The note once its row with the other one is closed."""
+    return msgspec.structs.replace(note, conflicts=tuple(uid for uid in note.conflicts if uid != other.uid))
+
+
+def _resolution(word: str) -> str:
+    if word not in _TURNED:
+        raise errors.UnknownWord("resolution", repr(word[: limits.QUOTED_INPUT_MAX_CHARS]), ", ".join(_TURNED))
+    return word
+
+
+_TURNED: Final = {"a_wins": "b_wins", "b_wins": "a_wins", "both_demoted": "both_demoted", "merged": "merged"}
+"""Each resolution, and what it is from the other side."""
+
+_CLOSED: Final = {
+    "a_wins": "-> this one holds",
+    "b_wins": "-> the other one holds",
+    "both_demoted": "-> both stand, demoted",
+    "merged": "-> merged",
+}
