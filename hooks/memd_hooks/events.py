@@ -17,7 +17,8 @@ import msgspec
 
 
 class Moment(StrEnum):
-    """The moments of a session that memd knows; the words are those of ``memd hook-command EVENT``."""
+    """The moments of a session that memd knows. The words are those of ``memd hook-command EVENT``, but for MEMD_CALL: its hook is
+    called through the line of ``pre-edit``, and the payload says which of the two it is."""
 
     SESSION_START = "session-start"
     PROMPT_SUBMIT = "prompt-submit"
@@ -28,6 +29,7 @@ class Moment(StrEnum):
     STOP = "stop"
     SESSION_END = "session-end"
     GIT_COMMIT = "git-commit"
+    MEMD_CALL = "memd-call"  # the client is about to call one of memd's own tools
 
 
 class StartSource(StrEnum):
@@ -53,7 +55,7 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str = ""
     transcript_path: str = ""
     source: StartSource | None = None  # session-start and post-compaction only
-    tool: str = ""
+    tool: str = ""  # the client's own name of it; at a memd-call memd's
     tool_use_id: str = ""
     tool_input: bytes = b""  # the tool call's input as canonical JSON: equal bytes are the very same call
     paths: tuple[str, ...] = ()  # files read or about to be edited, as given (absolute, relative, with ..)

@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 
 from memd_hooks import install, install_git, jsonc, registry, settings
-from memd_hooks.events import Moment
 from memd_hooks.harness import claude
-from memd_hooks.launcher import HOOK, UnspeakableHome, hook_command, named_interpreters
+from memd_hooks.launcher import HOOK, SCRIPTS, UnspeakableHome, hook_command, named_interpreters
 
 _HELD_BACK = ("disableAllHooks", "allowManagedHooksOnly")
 
@@ -136,15 +135,14 @@ def _git_faults(facts: Facts) -> Iterator[Fault]:
 
 def _settings_facts(home: Path, path: Path) -> SettingsFacts:
     wanted = install.claude_groups(home)
-    commands = {hook_command(home, moment, claude.NAME) for moment in Moment}
+    commands = {hook_command(home, event, claude.NAME) for event in SCRIPTS}
     try:
-        present = {(group.event, group.command) for group in settings.standing(path.read_bytes().decode(), commands)}
+        present = settings.standing(path.read_bytes().decode(), commands)
     except FileNotFoundError:
-        present = set()
+        present = []
     except (jsonc.Malformed, settings.WrongShape, UnicodeDecodeError) as error:
         return SettingsFacts(path=str(path), unreadable=str(error))
-    missing = tuple(group.event for group in wanted if (group.event, group.command) not in present)
-    return SettingsFacts(path=str(path), missing=missing)
+    return SettingsFacts(path=str(path), missing=tuple(group.event for group in settings.missing(present, wanted)))
 
 
 def _named_interpreters(launcher: Path) -> tuple[str, ...]:

@@ -33,12 +33,13 @@ class Fired(msgspec.Struct, frozen=True):
 
 
 def fire(home: Path, harness: str, cwd: Path, environ: Mapping[str, str], seen: Seen | None = None) -> list[Fired]:
-    """Fires every hook of ``harness`` (``claude``, ``git``) with ``cwd`` as the session's directory; raises nothing."""
+    """Fires every line of ``harness`` (``claude``, ``git``) with ``cwd`` as the session's directory; raises nothing."""
     if harness == git.NAME:
         return [_fired(home, git.NAME, Moment.GIT_COMMIT, b"", _GIT_PATIENCE_S, cwd, environ, seen)]
+    lines = {r.event: r.timeout_s for r in claude.REGISTRATIONS}
     return [
-        _fired(home, claude.NAME, r.moment, claude.sample(r.moment, str(cwd)), r.timeout_s, cwd, environ, seen)
-        for r in claude.REGISTRATIONS
+        _fired(home, claude.NAME, event, claude.sample(event, str(cwd)), timeout_s, cwd, environ, seen)
+        for event, timeout_s in lines.items()
     ]
 
 

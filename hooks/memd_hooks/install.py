@@ -20,10 +20,9 @@ from typing import Literal
 import msgspec
 
 from memd_hooks import install_git, install_link, jsonc, registry, settings
-from memd_hooks.events import Moment
 from memd_hooks.files import missing_folders, remove_folders, replace_file, sync_folder
 from memd_hooks.harness import claude, git
-from memd_hooks.launcher import HOOK, ensure_launchers, hook_command
+from memd_hooks.launcher import HOOK, SCRIPTS, ensure_launchers, hook_command
 from memd_hooks.program import PROGRAM
 from memd_hooks.registry import SettingsRecord, digest
 from memd_hooks.settings import Group
@@ -130,7 +129,7 @@ def uninstall(harnesses: Sequence[str], home: Path, cwd: Path, environ: Mapping[
 def claude_groups(home: Path) -> tuple[Group, ...]:
     """The groups that stand in Claude Code's settings for ``home``."""
     return tuple(
-        Group(r.client_event, r.matcher, hook_command(home, r.moment, claude.NAME), r.timeout_s)
+        Group(r.client_event, r.matcher, hook_command(home, r.event, claude.NAME), r.timeout_s)
         for r in claude.REGISTRATIONS
     )
 
@@ -266,9 +265,8 @@ def _settings_removal(home: Path, path: Path, before: bytes | None) -> Step | Re
 def _lacks(content: bytes, wanted: Sequence[Group], record: SettingsRecord | None, home: Path) -> bool:
     """Whether one of ``wanted`` is missing, or one that stands as an earlier memd wrote it is now to be another."""
     standing = settings.standing(content.decode(), _commands(home))
-    present = {(group.event, group.command) for group in standing}
     outdated = [g for g in standing if record and g in record.groups and g not in wanted]
-    return bool(outdated) or any((group.event, group.command) not in present for group in wanted)
+    return bool(outdated) or bool(settings.missing(standing, wanted))
 
 
 def _without_ours(content: bytes, record: SettingsRecord | None, home: Path, path: Path) -> bytes | None:
@@ -292,7 +290,7 @@ def _settings_record(home: Path, path: Path) -> SettingsRecord | None:
 
 
 def _commands(home: Path) -> frozenset[str]:
-    return frozenset(hook_command(home, moment, claude.NAME) for moment in Moment)
+    return frozenset(hook_command(home, event, claude.NAME) for event in SCRIPTS)
 
 
 def _unwelcome(level: str, path: Path, environ: Mapping[str, str]) -> Refusal | None:

@@ -74,6 +74,8 @@ def hook_command(home: Path, event: str, harness: str) -> str:
     if not _HARNESS.fullmatch(harness):
         raise ValueError(f"not a harness: {harness!r}")
     launcher = word(str(home / HOOK))
+    if event not in SCRIPTS:
+        raise ValueError(f"not an event: {event!r}")
     return f"[ ! -x {launcher} ] || {launcher} {Moment(event)} {harness}"
 
 

@@ -5,6 +5,7 @@ A hook is memd's when its command is one of memd's lines for this home, wherever
 """
 
 import copy
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -87,6 +88,20 @@ def standing(text: str, commands: Collection[str]) -> list[Group]:
         for hook in _hooks(group)
         if _is_ours(hook, commands)
     ]
+
+
+def missing(there: Iterable[Group], wanted: Iterable[Group]) -> list[Group]:
+    """Those of ``wanted`` that are not ``there``, told by event and command: a matcher and a timeout are a person's to change.
+
+    A line may stand for two things, one matcher for each; then it has to be there twice.
+    """
+    left = Counter((group.event, group.command) for group in there)
+    lacking = []
+    for group in wanted:
+        left[group.event, group.command] -= 1
+        if left[group.event, group.command] < 0:
+            lacking.append(group)
+    return lacking
 
 
 def check(text: str) -> None:

@@ -56,14 +56,18 @@ class Desk:
         receipt: bool = True,
         probe: bool = False,
         env: bytes = b"",
+        pid: int = 0,
     ) -> str:
-        """The text that the hook would print; its receipt follows at once unless the test says otherwise."""
+        """The text that the hook would print; its receipt follows at once unless the test says otherwise.
+
+        ``pid``: the hook's process; 0 is what a system says that does not tell.
+        """
         stdin = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         request = os.urandom(16)
         deadline = time.monotonic_ns() + 10_000_000_000
         harness = "git" if event == "git-commit" else "claude"
         call = wire.Hook(request, deadline, int(probe), harness, event, os.fsencode(self.repo), env, stdin)
-        out = self.daemon.hook(call, 0)
+        out = self.daemon.hook(call, pid)
         if receipt and out:
             self.daemon.receipt(request)
         return out.decode()
@@ -100,6 +104,28 @@ class Desk:
             **{"permission_mode": "acceptEdits", **more},
         )
         return self.hook("pre-edit", payload)
+
+    def call(
+        self,
+        tool: str,
+        tool_input: dict[str, Any],
+        pid: int,
+        session: str = "s1",
+        use: str = "toolu_c",
+        prompt_id: str = "p1",
+        **more: Any,
+    ) -> str:
+        """The client's word that it is about to call a tool of memd's own; ``more``: agent_id."""
+        payload = self.payload(
+            "PreToolUse",
+            session,
+            prompt_id=prompt_id,
+            tool_name=f"mcp__memd__{tool}",
+            tool_input=tool_input,
+            tool_use_id=use,
+            **more,
+        )
+        return self.hook("pre-edit", payload, pid=pid)
 
     def payload(self, name: str, session: str, **more: Any) -> dict[str, Any]:
         return {

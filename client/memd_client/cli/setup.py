@@ -42,11 +42,20 @@ PURGE_WORD = "purge"
 @click.option("--project", "level", flag_value="project", help="For this project alone, in your own settings of it.")
 @click.option("--no-git", is_flag=True, help="Leave the repository you stand in without the hook that notes commits.")
 @click.option("--no-link", is_flag=True, help="Make no link to memd in ~/.local/bin.")
+@click.option("--no-key", is_flag=True, help="Offer no key; `memd human init` makes one whenever you like.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written, line by line, and write nothing.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what is written line by line.")
 @click.option("-y", "--yes", "--no-input", "quiet", is_flag=True, help="Ask nothing.")
 def install(
-    named: str, level: str, no_git: bool, no_link: bool, dry_run: bool, verbose: bool, quiet: bool, as_json: bool
+    named: str,
+    level: str,
+    no_git: bool,
+    no_link: bool,
+    no_key: bool,
+    dry_run: bool,
+    verbose: bool,
+    quiet: bool,
+    as_json: bool,
 ) -> int:
     """Put memd's hooks into the settings of every client found, leave everything else there as it is, and fire each once.
 
@@ -85,7 +94,7 @@ def install(
             memd.begin()
         with screen.working("firing each hook once"):
             fired = _fire(memd, [one for one in harnesses if one not in refused], cwd)
-        enrolled = _offer_key(memd, asks)
+        enrolled = _offer_key(memd, asks and not no_key)
     return _tell_install(plan, done, fired, enrolled, as_json)
 
 
@@ -198,14 +207,16 @@ def _fire(memd: Memd, harnesses: Sequence[str], cwd: Path) -> "list[tuple[str, F
 
 
 def _offer_key(memd: Memd, asks: bool) -> list[str]:
-    """The enrolled keys; where there is none a person at a terminal is offered one, and may go on without."""
-    enrolled = memd.enrol().enrolled
-    if enrolled or not asks:
-        return enrolled
+    """The enrolled keys; where there never was one a person at a terminal is offered one, and may go on without."""
+    from memd_client.cli.sign import harness_above
+
+    state = memd.enrol()
+    if state.keys or not asks or harness_above() is not None:
+        return state.enrolled
     screen.say()
-    what = "A key lets you endorse notes: only what you sign becomes `human`. You can do it later: `memd human init`."
-    screen.say(screen.spoken(what))
-    if not click.confirm("Make one now?", default=True):
+    what = "A key lets you endorse notes: only what you sign becomes `human`. Whoever makes the first key is the person here, so"
+    screen.say(screen.spoken(f"{what} make it before an agent works on this machine. Later: `memd human init`."))
+    if not click.confirm("Make one now? Enter goes on without.", default=False):
         return []
     from memd_client.cli.human import make_key
 
@@ -334,11 +345,11 @@ def _stopped(home: Path) -> int | None:
 @click.option("--harness", required=True, metavar="H", help="claude or git.")
 def hook_command(event: str, harness: str, as_json: bool) -> None:
     """The command line that stands for EVENT in the settings of a client."""
-    from memd_hooks.events import Moment
+    from memd_hooks.launcher import SCRIPTS
     from memd_hooks.launcher import hook_command as line_of
 
-    if event not in list(Moment):
-        raise BadUsage("unknown-event", f"There is no event `{screen.safe_line(event)}`: {', '.join(Moment)}.")
+    if event not in SCRIPTS:
+        raise BadUsage("unknown-event", f"There is no event `{screen.safe_line(event)}`: {', '.join(sorted(SCRIPTS))}.")
     (known,) = _harnesses(harness) or ("",)
     line = _planned(lambda: line_of(home_of(), event, known))
     if as_json:

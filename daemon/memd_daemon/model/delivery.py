@@ -65,6 +65,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ended: bool = False
     entry_point: str = ""
     with_person: bool = True
-    client_pid: int = 0
+    client_pid: int = 0  # the client process that this context lives in; 0: not known
+    client_started: int = 0  # when it started, in clock ticks of the system
     read: tuple[str, ...] = ()  # paths in the repository, the latest last
     edited: tuple[str, ...] = ()

@@ -164,6 +164,7 @@ MOMENTS_THAT_TELL = frozenset(
         Moment.READ,
         Moment.PRE_EDIT,
         Moment.SUBAGENT_START,
+        Moment.MEMD_CALL,
     }
 )
 """Moments at which memd may speak."""

@@ -12,7 +12,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model.turn import Turn, Witness
 from memd_daemon.model.words import Attestation, Kind, Priority, Provenance, SourceType, Surface
 from memd_daemon.service import text
-from memd_daemon.service.asker import Asker, system
+from memd_daemon.service.asker import Asker, stands_in, system
 from memd_daemon.service.names import is_safe
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.remember import commit_note
@@ -94,11 +94,11 @@ def _same_prompt(txn: Txn, event: HookEvent, words: str, at: int) -> int | None:
     return last.number if abs(at - last.at) < limits.SAME_PROMPT_WINDOW_MS else None
 
 
-def record_commit(parts: Parts, event: HookEvent, place: Place, at_ms: int = 0) -> int | None:
+def record_commit(parts: Parts, event: HookEvent, place: Place, at_ms: int = 0, pid: int = 0) -> int | None:
     """The note of a commit, once per sha; its id, or None where there is no news.
 
     The commit is the one at HEAD; for a call that was spooled at ``at_ms`` (Unix ms) what HEAD's reflog says of that moment. The
-    session is named where memd has heard of it.
+    session is named where memd has heard of it, and the hook, whose process is ``pid``, stands under its client.
 
     None during a rebase, cherry-pick, am, revert or merge: those move commits that are known.
     """
@@ -108,7 +108,8 @@ def record_commit(parts: Parts, event: HookEvent, place: Place, at_ms: int = 0) 
     made = _commit_made(checkout.root, at_ms)
     if made is None or len(made.parents) > 1 or is_replay(made.move):
         return None
-    session = event.session if event.session and parts.ledger.context(event.session, "") else ""
+    context = parts.ledger.context(event.session, "") if event.session else None
+    session = event.session if context is not None and (at_ms or stands_in(context, pid)) else ""
     asker = Asker(actor=system(Surface.GIT).actor, surface=Surface.GIT, session=session)
     wanted = _commit_wanted(parts, place, session, made)
     amended = _once(place, made.amended) if made.amended else ""

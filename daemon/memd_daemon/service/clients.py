@@ -1,4 +1,7 @@
-"""Which client a hook belongs to, and whether a person can be there (trust-boundary.md, "Who is asking"; Linux's /proc)."""
+"""Which client a process belongs to, and whether a person can be there (trust-boundary.md, "Who is asking"; Linux's /proc).
+
+A process is told by its pid and the moment it started: the system gives a pid again, never both.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
@@ -6,10 +9,23 @@ from typing import Final
 
 import msgspec
 
+from memd_hooks.harness import BY_NAME
+
 PEER: Final[ContextVar[int]] = ContextVar("peer", default=0)
 """The pid of the process whose request is being served; 0 where the system does not say, and outside any request."""
 
-_STATE_FIELDS: Final = ("state", "ppid", "pgrp", "session", "tty")
+_STATE_FIELDS: Final = (
+    *("state", "ppid", "pgrp", "session", "tty", "tty_pgrp", "flags", "min_faults", "min_faults_waited"),
+    *("maj_faults", "maj_faults_waited", "user", "system", "user_waited", "system_waited", "priority", "nice"),
+    *("threads", "timer", "started"),
+)
+"""What stands behind a process's name, as far as it is read; ``started`` in clock ticks since the system started."""
+
+Names = Mapping[str, tuple[str, ...]]
+"""The process names of each harness's client."""
+
+AGENTS: Final[Names] = {name: one.CLIENT_NAMES for name, one in BY_NAME.items() if one.CAP_UNITS}
+"""Of the clients that run agents."""
 
 
 class Process(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,12 +33,14 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     parent: int
     terminal: bool
+    started: int = 0
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True):
-    """The client above a hook. ``nested``: another harness, or the same once more, stands above it."""
+    """The client above a process. ``nested``: another harness, or the same once more, stands above it."""
 
     pid: int = 0
+    started: int = 0
     nested: bool = False
     terminal: bool = False
     ancestors: tuple[str, ...] = ()
@@ -42,7 +60,13 @@ def process(pid: int) -> Process | None:
         return None
     name, _, rest = told.partition("(")[2].rpartition(")")
     fields = dict(zip(_STATE_FIELDS, rest.split(), strict=False))
-    return Process(pid=pid, name=name, parent=int(fields["ppid"]), terminal=fields["tty"] != "0")
+    return Process(
+        pid=pid,
+        name=name,
+        parent=int(fields["ppid"]),
+        terminal=fields["tty"] != "0",
+        started=int(fields["started"]),
+    )
 
 
 def ancestors(pid: int) -> Iterator[Process]:
@@ -56,16 +80,33 @@ def ancestors(pid: int) -> Iterator[Process]:
             yield here
 
 
-def client_above(pid: int, names: Mapping[str, tuple[str, ...]], harness: str) -> Client:
-    """The client of ``harness`` above a process. ``names``: process names by harness."""
+def nearest(pid: int, names: Names = AGENTS) -> Process | None:
+    """The first client, of any harness, above a process: the one it was started from. None for no client."""
+    everybody = _everybody(names)
+    return next((one for one in ancestors(pid) if one.name in everybody), None) if pid else None
+
+
+def _everybody(names: Names) -> set[str]:
+    return {name for of_one in names.values() for name in of_one}
+
+
+def is_running(pid: int, started: int) -> bool:
+    """Whether this very process is still there."""
+    here = process(pid) if pid else None
+    return here is not None and here.started == started
+
+
+def client_above(pid: int, names: Names, harness: str) -> Client:
+    """The client of ``harness`` above a process."""
     if not pid:
         return Client()
     above = list(ancestors(pid))
     own = next((p for p in above if p.name in names.get(harness, ())), None)
-    everybody = {name for of_one in names.values() for name in of_one}
+    everybody = _everybody(names)
     further = above[above.index(own) + 1 :] if own else above
     return Client(
         pid=own.pid if own else 0,
+        started=own.started if own else 0,
         nested=any(p.name in everybody for p in further),
         terminal=own.terminal if own else False,
         ancestors=tuple(p.name for p in above),

@@ -6,7 +6,7 @@ import msgspec
 
 from memd_daemon import limits
 from memd_daemon.model.delivery import Context
-from memd_daemon.service.clients import Client
+from memd_daemon.service.clients import Client, is_running
 from memd_daemon.service.repos import Place
 from memd_hooks.events import HookEvent, Moment, StartSource
 
@@ -34,9 +34,19 @@ def entered(known: Context | None, event: HookEvent, place: Place, client: Clien
         **_turn(here, event),
         **_epoch(known, here, event, place),
     }
-    if client is not None:
-        changes |= {"with_person": client.with_person, "client_pid": client.pid}
-    return msgspec.structs.replace(here, **changes)
+    return msgspec.structs.replace(here, **changes, **_client(here, client))
+
+
+def _client(here: Context, client: Client | None) -> dict[str, object]:
+    """A context moves to another client only when its own has gone or has ended it: a hook from under another client, be it one
+    that a model put together in its shell, takes no session away."""
+    if client is None or (not here.ended and client.pid != here.client_pid and _still_there(here)):
+        return {}
+    return {"with_person": client.with_person, "client_pid": client.pid, "client_started": client.started}
+
+
+def _still_there(here: Context) -> bool:
+    return is_running(here.client_pid, here.client_started)
 
 
 def _turn(here: Context, event: HookEvent) -> dict[str, object]:

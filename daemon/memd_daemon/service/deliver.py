@@ -36,6 +36,9 @@ BLOCK_BREAK: Final = "\n"
 
 FILE_MOMENTS: Final = frozenset({Moment.READ, Moment.PRE_EDIT})
 
+CLIENT_MOMENTS: Final = frozenset({Moment.SESSION_START, Moment.PROMPT_SUBMIT, Moment.MEMD_CALL})
+"""When the system is asked which client process a known context lives in."""
+
 TOLD_BEFORE: Final = frozenset({"standing", "sent-this-turn"})
 """Rules that leave a note out because this context was told it (rules/sift.py)."""
 
@@ -51,6 +54,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     hits: Sequence[Hit] = ()  # what a prompt found, best first, and how far its words stand in a text
     match: Callable[[str], Match] | None = None
     vectors: str = ""
+    pid: int = 0  # of the hook's process; 0 where the system does not say
 
     @property
     def own_paths(self) -> tuple[str, ...]:
@@ -98,13 +102,14 @@ class Deliverer:
         place = place_of(self._parts, event.cwd)
         if event.moment == Moment.GIT_COMMIT:
             if not hook.is_probe:
-                capture.record_commit(self._parts, event, place)
+                capture.record_commit(self._parts, event, place, pid=pid)
             return b""
         if not event.session:
             return b""
-        looks = known is None or event.moment in (Moment.SESSION_START, Moment.PROMPT_SUBMIT)
+        looks = known is None or event.moment in CLIENT_MOMENTS
         client = client_above(pid, self._names, event.harness) if looks and pid else None
-        return self._answer_session(harness, self._called(hook, harness, event, place, client), client)
+        call = msgspec.structs.replace(self._called(hook, harness, event, place, client), pid=pid)
+        return self._answer_session(harness, call, client)
 
     def _understood(self, harness: Harness | None, hook: wire.Hook) -> HookEvent | None:
         if harness is None:
@@ -130,6 +135,9 @@ class Deliverer:
                     return before
                 known = ledger.context(event.session, event.agent)
                 context = entered(known, event, call.place, client, self._parts.now_ms())
+                if event.moment == Moment.MEMD_CALL and not hook.is_probe:
+                    main = ledger.context(event.session, "") if event.agent else context
+                    self._parts.calls.register(main, context, event, call.pid)
                 answer, delivery, after = self._decide(call, ledger, context, harness)
             reply = harness.render(event, answer)
             if delivery is not None and not _goes_out(hook, delivery, reply):

@@ -10,7 +10,7 @@ from memd_daemon.frames.words import tombstone
 from memd_daemon.index.terms import STOP_WORDS, terms_of
 from memd_daemon.model.note import Note
 from memd_daemon.service import text
-from memd_daemon.service.asker import Asker
+from memd_daemon.service.asker import UNKNOWN_AGENT, Asker
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import GLOBAL
 from memd_daemon.service.views import view_of
@@ -132,10 +132,20 @@ def kin_of(parts: Parts, snapshot: Snapshot, content: str, asker: Asker, not_of:
     """What was delivered to the writer and stands in the content (shingles), and what else came in that turn."""
     if not asker.session:
         return Kin()
-    standing = set(parts.ledger.standing(asker.session, asker.agent, asker.epoch)) - not_of
+    standing = _told(parts, asker) - not_of
     derived = {uid for uid in standing if _overlaps(snapshot, content, uid)}
     of_turn = parts.ledger.turn_notes(asker.session, asker.agent, asker.turn) - not_of - derived
     return Kin(derived_from=tuple(sorted(derived)), informed_by=tuple(sorted(of_turn)))
+
+
+def _told(parts: Parts, asker: Asker) -> set[bytes]:
+    """What stands in the writer's context; of a writer that is one of several, in any of theirs: the text itself shows then what
+    it was built on, and only that lowers a note."""
+    if asker.agent != UNKNOWN_AGENT:
+        return set(parts.ledger.standing(asker.session, asker.agent, asker.epoch))
+    with parts.ledger.read() as ledger:
+        contexts = ledger.contexts_of(asker.session)
+        return {uid for c in contexts for uid in ledger.standing(c.session, c.agent, c.epoch)}
 
 
 def _overlaps(snapshot: Snapshot, content: str, uid: bytes) -> bool:

@@ -17,6 +17,7 @@ from memd_daemon.model.note import Note
 from memd_daemon.model.words import Actor
 from memd_daemon.service.asker import Asker
 from memd_daemon.service.behind import Behind
+from memd_daemon.service.calls import Calls
 from memd_daemon.service.findings import Findings
 from memd_daemon.service.known import KnownViews
 from memd_daemon.service.search import Search
@@ -53,6 +54,7 @@ class Parts:
     tally: Tally = field(default_factory=Tally)
     behind: Behind = field(default_factory=Behind)
     findings: Findings = field(default_factory=Findings)
+    calls: Calls = field(default_factory=Calls)
 
     def new_uid(self) -> bytes:
         return uuid7(self.now_ms(), self.chance(limits.UID_RANDOM_BYTES))

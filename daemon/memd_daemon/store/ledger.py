@@ -50,6 +50,10 @@ class TableLedgerSnapshot:
         raw = self._kv.get(keys.CONTEXTS, keys.context_prefix(session, agent))
         return None if raw is None else _contexts.decode(raw)
 
+    def contexts_of(self, session: str) -> list[Context]:
+        """The newest context of each agent of the session."""
+        return [_contexts.decode(raw) for _, raw in self._kv.scan(keys.CONTEXTS, keys.digest16(session))]
+
     def replied(self, request: bytes) -> bytes | None:
         raw = self._kv.get(keys.REQUESTS, keys.digest16(request))
         return None if raw is None else raw[8:]
@@ -91,6 +95,10 @@ class TableLedger:
     def context(self, session: str, agent: str) -> Context | None:
         with self.read() as snapshot:
             return snapshot.context(session, agent)
+
+    def contexts_of(self, session: str) -> list[Context]:
+        with self.read() as snapshot:
+            return snapshot.contexts_of(session)
 
     def put_context(self, context: Context) -> None:
         self._keeper.writing(lambda kv: _put_context(kv, context))

@@ -209,6 +209,10 @@ class LedgerSnapshot(Protocol):
     """What a decision asks of the ledger, all of one moment."""
 
     def context(self, session: str, agent: str) -> Context | None: ...
+    def contexts_of(self, session: str) -> list[Context]:
+        """The newest context of each agent of the session."""
+        ...
+
     def replied(self, request: bytes) -> bytes | None:
         """The reply given to this request before, for a request that comes twice."""
         ...

@@ -103,13 +103,17 @@ SAMPLE_SESSION = "memd-probe"  # the session that `sample` speaks of
 
 EDIT_TOOLS = ("Edit", "Write", "NotebookEdit")
 
+# The name under which memd's MCP server is registered, and what the client puts before the names of its tools.
+MCP_SERVER = "memd"
+MCP_PREFIX = f"mcp__{MCP_SERVER}__"
+
 
 class Registration(msgspec.Struct, frozen=True):
-    """One group in the client's settings: its event, its matcher (None: left out), the moment it stands for, its timeout."""
+    """One group in the client's settings: its event, its matcher (None: left out), the EVENT of its command, its timeout."""
 
     client_event: str
     matcher: str | None
-    moment: Moment
+    event: Moment
     timeout_s: int  # the client's patience; a hook of memd ends long before (memd_client.wire), under load too
 
 
@@ -119,6 +123,7 @@ REGISTRATIONS = (
     Registration("SessionStart", "compact", Moment.POST_COMPACTION, 10),
     Registration("UserPromptSubmit", None, Moment.PROMPT_SUBMIT, 5),
     Registration("PreToolUse", "|".join(EDIT_TOOLS), Moment.PRE_EDIT, 5),
+    Registration("PreToolUse", f"{MCP_PREFIX}.*", Moment.PRE_EDIT, 5),
     Registration("PostToolUse", "Read", Moment.READ, 5),
     Registration("SubagentStart", None, Moment.SUBAGENT_START, 10),
     Registration("SessionEnd", None, Moment.SESSION_END, 5),
@@ -223,6 +228,8 @@ def _prompt(payload: _UserPromptSubmit) -> _Fields:
 
 
 def _pre_tool(payload: _ToolUse) -> _Fields | None:
+    if payload.tool_name.startswith(MCP_PREFIX):
+        return _call(payload, Moment.MEMD_CALL, payload.tool_name.removeprefix(MCP_PREFIX))
     return _tool(payload, Moment.PRE_EDIT) if payload.tool_name in EDIT_TOOLS else None
 
 
@@ -233,14 +240,15 @@ def _post_tool(payload: _ToolUse) -> _Fields | None:
 def _tool(payload: _ToolUse, moment: Moment) -> _Fields | None:
     paths = msgspec.json.decode(payload.tool_input, type=_Paths)
     path = paths.file_path or paths.notebook_path
-    if not path:
-        return None
+    return {**_call(payload, moment, payload.tool_name), "paths": (path,)} if path else None
+
+
+def _call(payload: _ToolUse, moment: Moment, tool: str) -> _Fields:
     return {
         "moment": moment,
-        "tool": payload.tool_name,
+        "tool": tool,
         "tool_use_id": payload.tool_use_id or "",
         "tool_input": _canonical(payload.tool_input),
-        "paths": (path,),
     }
 
 
@@ -369,6 +377,11 @@ def sample(moment: Moment, cwd: str) -> bytes:
             "tool_input": {"file_path": f"{cwd}/memd-probe"},
             "tool_use_id": "toolu_memd",
         },
+        Moment.MEMD_CALL: {
+            "tool_name": f"{MCP_PREFIX}recall",
+            "tool_input": {"query": "memd-probe"},
+            "tool_use_id": "toolu_memd",
+        },
         Moment.SUBAGENT_START: {"agent_id": "memd", "agent_type": "general-purpose"},
         Moment.SESSION_END: {"reason": "other"},
     }
@@ -389,6 +402,7 @@ _CLIENT_EVENTS: Mapping[Moment, str] = {
     Moment.PROMPT_SUBMIT: "UserPromptSubmit",
     Moment.READ: "PostToolUse",
     Moment.PRE_EDIT: "PreToolUse",
+    Moment.MEMD_CALL: "PreToolUse",
     Moment.SUBAGENT_START: "SubagentStart",
 }
 # Events at which nothing is ever said.
