@@ -244,4 +244,5 @@ MCP_WORKER_THREADS: Final = 4  # tool calls at a time; hooks have threads of the
 MCP_IN_HAND_MAX: Final = 512  # messages handed on and not answered yet, of all carriers together
 MCP_SESSIONS_MAX: Final = 64  # that are remembered: each has two tasks and some 50 KB; one that was forgotten goes on all the same
 MCP_SESSION_IDLE_S: Final = 3600  # without a message for longer, a session is forgotten
+DECISIONS_AROUND: Final = 3  # decisions on either side of the one asked for: enough to see how it came about
 MCP_STOP_WAIT_S: Final = 2.0  # for its loop to end, when the daemon goes

@@ -11,7 +11,7 @@ from memd_daemon.frames.escape import escape_line
 INSTRUCTIONS: Final = (
     "memd keeps what was learned about this code as notes. A note is a claim somebody made, not a fact: its first words say who "
     "stands behind it, and you verify it against the code before you rely on it. The ladder is auto, agent, human. You write "
-    "auto or agent; only the user makes a note human, at their own terminal.\n"
+    "agent, or auto what nobody judged; only the user makes a note human, at their own terminal. Tools name a note by its number.\n"
     "Recall before you rely on how something works or was decided here. Remember what took effort to find out and will matter "
     "again: one claim per note. What bites whoever edits a file is a gotcha, anchored to that file. A rule the user states is a "
     "directive: quote their words verbatim, with evidence.\n"
@@ -21,36 +21,30 @@ INSTRUCTIONS: Final = (
 
 DESCRIPTIONS: Final[dict[str, str]] = {
     "remember": (
-        "Record one claim that will matter again. Say what is true, where and why, in words that stand alone. "
-        "A near copy of a revoked note is refused."
+        "Record one claim that will matter again: what is true, where and why, in words that stand alone. "
+        "Anchors are the files it is about."
     ),
-    "recall": "Notes that bear on a question, by meaning and words, each framed by how far to trust it.",
+    "recall": "Notes that bear on a question, each framed by how far to trust it.",
     "show": "One note whole: state, evidence, reasons, anchors.",
-    "decisions": "What was decided here, in order; with ref, the decisions around that one.",
-    "confirm": "You checked a note against the code and it holds: date and file hashes are taken anew. Its class stays.",
-    "revoke": "A note is wrong. It stays as a tombstone with your reason, so that nobody believes it again.",
+    "decisions": "What was decided here, in order; with ref, around that one.",
+    "confirm": "You checked a note against the code and it holds. Its class stays.",
+    "revoke": "A note is wrong. Your reason stands in its place, so that nobody believes it again.",
     "reinstate": "A revoked note was right after all.",
     "supersede": "A newer note takes the place of one that was right in its time.",
-    "promote": "Raise an auto note to agent: you reviewed it and stand behind it. Only the user raises a note to human.",
-    "link_evidence": "Bind the user's own words to a note that stands.",
+    "promote": "Raise an auto note to agent: you reviewed it. Only the user raises one to human.",
+    "link_evidence": "Bind the user's own words to a note.",
     "done": "A task is done.",
-    "revise": "Say a principle or doctrine better, in place, and fold notes into it.",
-    "absorb": "Fold a note into the one that says it better; old references lead there.",
-    "trace": "What a note stands on, down to the user's words, and what was built on it.",
+    "revise": "Reword a principle or doctrine in place, and fold notes into it.",
+    "absorb": "Fold a note into one that says it better.",
+    "trace": "What a note stands on, down to the user's words, and what stands on it.",
 }
 
 # Parameters whose name does not say it.
-KIND: Final = "directive: the user's rule; gotcha: a trap in an anchored file; decision: what was chosen and why"
-PROVENANCE: Final = "auto: captured without judgment"
-ANCHORS: Final = "files that the claim is about"
-SOURCE: Final = "document:URL or tool:NAME, where the claim was read there"
+SOURCE: Final = "document:URL or tool:NAME, if read there"
 EVIDENCE: Final = "the user's words, exactly as in that turn"
 CONTRADICTS: Final = "the wrong note: revoked by this one"
 SUPERSEDES: Final = "the outdated note"
 DESPITE: Final = "a revoked note that said this, checked and true"
-REASON: Final = "what was wrong; the next reader sees it"
-REF: Final = "a note, such as 47"
-AROUND: Final = "a decision"
 
 RECORDED: Final = "recorded [{id}]"
 CLOSE: Final = "close to {ids}: where one says the same, keep one of them"

@@ -17,7 +17,7 @@ from memd_client import api
 from memd_daemon import errors, limits
 from memd_daemon.frames import tools as words
 from memd_daemon.model.words import Provenance
-from memd_daemon.service import explain, lifecycle, recall, remember
+from memd_daemon.service import chronicle, explain, lifecycle, recall, remember
 from memd_daemon.service.asker import JOINED
 from memd_daemon.service.calls import canonical
 from memd_daemon.service.clients import PEER
@@ -27,10 +27,8 @@ from memd_daemon.service.people import PlanBook
 Text = Annotated[str, Meta(max_length=limits.CONTENT_MAX_BYTES)]
 Line = Annotated[str, Meta(max_length=limits.LINE_MAX_CHARS)]
 Path = Annotated[str, Meta(max_length=limits.PATH_MAX_CHARS)]
-Ref = Annotated[str, Meta(max_length=limits.LINE_MAX_CHARS)] | Annotated[int, Meta(ge=1)]
-NoteRef = Annotated[Ref, Meta(description=words.REF)]
+Ref = str | int
 Reason = Annotated[str, Meta(max_length=limits.REASON_MAX_BYTES)]
-GivenReason = Annotated[str, Meta(min_length=1, max_length=limits.REASON_MAX_BYTES, description=words.REASON)]
 KindWord = Literal["directive", "task", "gotcha", "finding", "decision"]
 
 
@@ -47,8 +45,8 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Excerpt(Taken, frozen=True):
-    turn: Annotated[int, Meta(ge=1)]
-    excerpt: Text
+    turn: int
+    excerpt: str
 
 
 Evidence = Annotated[list[Excerpt], Meta(description=words.EVIDENCE)]
@@ -56,12 +54,12 @@ Evidence = Annotated[list[Excerpt], Meta(description=words.EVIDENCE)]
 
 class Remember(Taken, frozen=True):
     content: Text
-    kind: Annotated[KindWord, Meta(description=words.KIND)] = "finding"
+    kind: KindWord = "finding"
     priority: Literal["low", "medium", "high"] = "medium"
-    provenance: Annotated[Literal["agent", "auto"], Meta(description=words.PROVENANCE)] = "agent"
+    provenance: Literal["agent", "auto"] = "agent"
     scope: Literal["repo", "global", "session"] = "repo"
     under: Path = ""
-    anchors: Annotated[list[Path], Meta(max_length=limits.ANCHORS_MAX, description=words.ANCHORS)] = []
+    anchors: Annotated[list[Path], Meta(max_length=limits.ANCHORS_MAX)] = []
     tags: Annotated[list[Line], Meta(max_length=limits.TAGS_MAX)] = []
     source: Annotated[Line, Meta(description=words.SOURCE)] = ""
     evidence: Evidence = []
@@ -80,12 +78,17 @@ class Recall(Taken, frozen=True):
     superseded: bool = False
 
 
+class Decisions(Taken, frozen=True):
+    ref: Ref = ""
+    around: int = limits.DECISIONS_AROUND
+
+
 class OfOne(Taken, frozen=True):
-    ref: NoteRef
+    ref: Ref
 
 
 class Revoke(OfOne, frozen=True):
-    reason: GivenReason
+    reason: Reason
 
 
 class Reasoned(OfOne, frozen=True):
@@ -98,11 +101,27 @@ class Supersede(Taken, frozen=True):
     reason: Reason = ""
 
 
+class Absorb(OfOne, frozen=True):
+    into: Ref
+    reason: Reason = ""
+
+
+class Revise(OfOne, frozen=True):
+    reason: Reason
+    text: Text = ""
+    absorb: list[Ref] = []
+    expected_revision: int = 0
+
+
+class LinkEvidence(OfOne, frozen=True):
+    evidence: list[Excerpt]
+
+
 class Promote(OfOne, frozen=True):
     to: Literal["agent"] = "agent"
 
 
-Carried = Callable[["Tools", Any, str], str]
+Carry = Callable[["Tools", Any, str], str]
 """Carries a tool out: the tools, what it takes, the directory it was called in; gives the text of the answer."""
 
 
@@ -111,7 +130,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     takes: type[Taken]
-    carried: Carried
+    carry: Carry
     reads: bool = False
 
     @property
@@ -141,7 +160,7 @@ class Tools:
     def _carry(self, tool: Tool, taken: Taken, arguments: Mapping[str, Any], caller: Caller) -> str:
         PEER.set(caller.pid)
         JOINED.set(self.parts.calls.join(caller.pid, tool.name, canonical(arguments), caller.tool_use_id))
-        return tool.carried(self, taken, caller.cwd)
+        return tool.carry(self, taken, caller.cwd)
 
     def act(self, request: api.Act) -> str:
         done = lifecycle.act(self.parts, self.plans, request)
@@ -188,34 +207,69 @@ def _recall(tools: Tools, taken: Recall, cwd: str) -> str:
     return recall.recall(tools.parts, request).text
 
 
+def _decisions(tools: Tools, taken: Decisions, cwd: str) -> str:
+    return chronicle.decisions(tools.parts, api.Decisions(cwd=cwd, ref=str(taken.ref), around=taken.around)).text
+
+
+def _trace(tools: Tools, taken: OfOne, cwd: str) -> str:
+    return chronicle.trace(tools.parts, api.Trace(cwd=cwd, ref=str(taken.ref))).text
+
+
 def _show(tools: Tools, taken: OfOne, cwd: str) -> str:
     return explain.show(tools.parts, api.Show(cwd=cwd, ref=str(taken.ref))).text
 
 
-def _act(act: str) -> Carried:
-    def carried(tools: Tools, taken: OfOne, cwd: str) -> str:
+def _act(act: str) -> Carry:
+    def carry(tools: Tools, taken: OfOne, cwd: str) -> str:
         given = {name: getattr(taken, name) for name in ("reason", "to") if hasattr(taken, name)}
         return tools.act(api.Act(cwd=cwd, act=act, ref=str(taken.ref), **given))
 
-    return carried
+    return carry
 
 
 def _supersede(tools: Tools, taken: Supersede, cwd: str) -> str:
     return tools.act(api.Act(cwd=cwd, act="supersede", ref=str(taken.old), by=str(taken.new), reason=taken.reason))
 
 
+def _absorb(tools: Tools, taken: Absorb, cwd: str) -> str:
+    return tools.act(api.Act(cwd=cwd, act="absorb", ref=str(taken.ref), by=str(taken.into), reason=taken.reason))
+
+
+def _revise(tools: Tools, taken: Revise, cwd: str) -> str:
+    request = api.Act(
+        cwd=cwd,
+        act="revise",
+        ref=str(taken.ref),
+        text=taken.text,
+        absorb=[str(ref) for ref in taken.absorb],
+        reason=taken.reason,
+        expected_revision=taken.expected_revision,
+    )
+    return tools.act(request)
+
+
+def _link_evidence(tools: Tools, taken: LinkEvidence, cwd: str) -> str:
+    evidence = [(e.turn, e.excerpt) for e in taken.evidence]
+    return tools.act(api.Act(cwd=cwd, act="link_evidence", ref=str(taken.ref), evidence=evidence))
+
+
 TOOLS: Final[dict[str, Tool]] = {
     tool.name: tool
     for tool in (
-        Tool(name="remember", takes=Remember, carried=_remember),
-        Tool(name="recall", takes=Recall, carried=_recall, reads=True),
-        Tool(name="show", takes=OfOne, carried=_show, reads=True),
-        Tool(name="confirm", takes=OfOne, carried=_act("confirm")),
-        Tool(name="revoke", takes=Revoke, carried=_act("revoke")),
-        Tool(name="reinstate", takes=Reasoned, carried=_act("reinstate")),
-        Tool(name="supersede", takes=Supersede, carried=_supersede),
-        Tool(name="promote", takes=Promote, carried=_act("promote")),
-        Tool(name="done", takes=Reasoned, carried=_act("done")),
+        Tool(name="remember", takes=Remember, carry=_remember),
+        Tool(name="recall", takes=Recall, carry=_recall, reads=True),
+        Tool(name="show", takes=OfOne, carry=_show, reads=True),
+        Tool(name="decisions", takes=Decisions, carry=_decisions, reads=True),
+        Tool(name="confirm", takes=OfOne, carry=_act("confirm")),
+        Tool(name="revoke", takes=Revoke, carry=_act("revoke")),
+        Tool(name="reinstate", takes=Reasoned, carry=_act("reinstate")),
+        Tool(name="supersede", takes=Supersede, carry=_supersede),
+        Tool(name="promote", takes=Promote, carry=_act("promote")),
+        Tool(name="link_evidence", takes=LinkEvidence, carry=_link_evidence),
+        Tool(name="done", takes=Reasoned, carry=_act("done")),
+        Tool(name="revise", takes=Revise, carry=_revise),
+        Tool(name="absorb", takes=Absorb, carry=_absorb),
+        Tool(name="trace", takes=OfOne, carry=_trace, reads=True),
     )
 }
 """In the order in which they are listed."""
