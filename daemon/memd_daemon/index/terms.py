@@ -66,8 +66,8 @@ def terms_of(text: str) -> Terms:
     words: list[str] = []
     exact: list[str] = []
     identifiers: set[str] = set()
-    for chunk in CHUNK.findall(UNSPACED.sub(" ", text)):
-        if chunk.isalpha() and (chunk.islower() or chunk.istitle()):  # prose, most of it
+    for chunk in _chunks(text):
+        if _is_prose(chunk):
             words.append(fold(chunk))
             exact.append(words[-1])
             continue
@@ -75,8 +75,24 @@ def terms_of(text: str) -> Terms:
         forms = exact_forms(chunk)
         exact.extend(forms)
         identifiers.update(form for form, names_it in forms.items() if names_it)
-    grams = [pair for run in UNSPACED.findall(text) for pair in pairs(run)]
+    grams = [] if text.isascii() else [pair for run in UNSPACED.findall(text) for pair in pairs(run)]
     return Terms(words, exact, grams, frozenset(identifiers))
+
+
+def identifiers_of(text: str) -> frozenset[str]:
+    """`Terms.identifiers` of a text, without the rest of its terms."""
+    forms = (exact_forms(chunk) for chunk in _chunks(text) if not _is_prose(chunk))
+    return frozenset(form for found in forms for form, names_it in found.items() if names_it)
+
+
+def _chunks(text: str) -> list[str]:
+    found: list[str] = CHUNK.findall(text if text.isascii() else UNSPACED.sub(" ", text))
+    return found
+
+
+def _is_prose(chunk: str) -> bool:
+    """Most of a text: what holds no identifier for certain."""
+    return chunk.isalpha() and (chunk.islower() or chunk.istitle())
 
 
 def pairs(run: str) -> list[str]:

@@ -102,7 +102,14 @@ class WordIndex:
 
     def add(self, key: int, scope: str, text: str) -> None:
         """Put or replace a note."""
-        told = Told(scope, self._fields(terms_of(text)))
+        self.put(key, self.told(scope, text))
+
+    def told(self, scope: str, text: str) -> Told:
+        """A note as `put` takes it: most of the work of `add`, which can be done before the note has a key."""
+        return Told(scope, self._fields(terms_of(text)))
+
+    def put(self, key: int, told: Told) -> None:
+        """Put or replace a note, in no time."""
         with self._lock:
             self._pending.add(key, told)
 
@@ -111,15 +118,18 @@ class WordIndex:
         with self._lock:
             self._pending.remove(key)
 
-    def search(self, text: str, scopes: Iterable[str], k: int) -> list[tuple[int, float]]:
-        """The `k` best notes of these scopes: (key, score > 0), best first, equal scores by smaller key."""
+    def search(self, text: str, scopes: Iterable[str], k: int, terms: int | None = None) -> list[tuple[int, float]]:
+        """The `k` best notes of these scopes: (key, score > 0), best first, equal scores by smaller key.
+
+        Asked by the rarest `terms` of the text's terms, QUERY_TERMS_MAX if not said.
+        """
         wanted = frozenset(scopes)
         content = self._content(terms_of(text))
         if not wanted or k < 1:
             return []
         with self._lock:
             total = self._searcher.num_docs + self._pending.notes
-            weights = weigh_rarest(total, self._spread(content))
+            weights = weigh_rarest(total, self._spread(content), terms)
             if not weights:
                 return []
             found = self._pending.scores(weights, self._mean_lengths(), wanted)
@@ -298,10 +308,10 @@ class WordIndex:
         return self._library.Query.term_query(self._schema, *term, "freq")
 
 
-def weigh_rarest(total: int, spread: Mapping[Term, int]) -> dict[Term, float]:
-    """The terms that occur at all, the rarest QUERY_TERMS_MAX of them, with their weights."""
+def weigh_rarest(total: int, spread: Mapping[Term, int], terms: int | None = None) -> dict[Term, float]:
+    """The terms that occur at all, the rarest of them (QUERY_TERMS_MAX if not said), with their weights."""
     there = sorted((term for term, count in spread.items() if count), key=lambda term: spread[term])
-    return {term: idf(total, spread[term]) for term in there[: limits.QUERY_TERMS_MAX]}
+    return {term: idf(total, spread[term]) for term in there[: terms or limits.QUERY_TERMS_MAX]}
 
 
 def idf(total: int, count: int) -> float:

@@ -21,6 +21,7 @@ from memd_daemon.service.calls import Calls
 from memd_daemon.service.findings import Findings
 from memd_daemon.service.known import KnownViews
 from memd_daemon.service.search import Search
+from memd_daemon.service.struck import Struck
 from memd_daemon.service.tally import Tally
 from memd_daemon.store.port import Draft, Ledger, Store
 
@@ -54,6 +55,7 @@ class Parts:
     tally: Tally = field(default_factory=Tally)
     behind: Behind = field(default_factory=Behind)
     findings: Findings = field(default_factory=Findings)
+    struck: Struck = field(default_factory=Struck)
     calls: Calls = field(default_factory=Calls)
 
     def new_uid(self) -> bytes:

@@ -1,5 +1,8 @@
 """Recording a note: what is refused, what memd adds, and the one commit that it becomes (model.md, sections 2, 4 and 5)."""
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from memd_client import api
@@ -11,14 +14,19 @@ from memd_daemon.model.note import Note
 from memd_daemon.model.words import Actor, Currency, Provenance
 from memd_daemon.service import lineage
 from memd_daemon.service.asker import Asker, asker_of
+from memd_daemon.service.claim import Claim
 from memd_daemon.service.fall import fall_drafts, supersede_drafts
+from memd_daemon.service.near import near_to
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.people import PlanBook, SignedAct, key_in_use
 from memd_daemon.service.refs import note_at
-from memd_daemon.service.repos import place_of
+from memd_daemon.service.repos import GLOBAL, place_of
 from memd_daemon.service.views import view_of
 from memd_daemon.service.wanted import Bound, Wanted, check, check_evidence
 from memd_daemon.store.port import Draft, Snapshot, Txn
+
+if TYPE_CHECKING:
+    from memd_daemon.index.pending import Told
 
 
 class Others(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,38 +51,72 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
     digest: bytes  # of the content
     salt: bytes
     promoted: bytes = b""
+    key_id: bytes = b""  # of the key that is to sign `promoted`
+
+
+class Ready(msgspec.Struct, frozen=True, kw_only=True):
+    """A note that nothing speaks against: what is written, and what the writer is told."""
+
+    asker: Asker
+    wanted: Wanted
+    others: Others
+    built: Built
+    claim: Claim
+    tombstones: list[str]
+    told: list[str]
 
 
 def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Remembered:
     """Records the note; with ``endorse`` gives the plan that a person has to sign first.
 
-    Raises the refusals of model.md, section 4; then nothing is stored.
+    Raises the refusals of model.md, section 4; then nothing is stored. What only informs is found out while the commit is on its
+    way to the disk.
     """
     parts.search.wait_for_words()
     asker = asker_of(parts.ledger, request.env, request.surface)
     place = place_of(parts, request.cwd)
     wanted = check(parts, request, asker, place)
     with parts.store.read() as snapshot:
-        others = _others(snapshot, request)
-        evidence = check_evidence(parts, snapshot, request, wanted)
-        alike = lineage.alike(parts, snapshot, wanted.content, wanted.scope)
-        tombstones = _mistake_told(parts, snapshot, alike, others)
-        answer = api.Remembered(
-            id=0,
-            uid=uid_text(wanted.uid),
-            near=lineage.near(alike),
-            conflicts=lineage.at_odds(alike, others.corrected),
-            tombstones=tombstones,
-        )
-        kin = lineage.kin_of(parts, snapshot, wanted.content, asker, others.corrected)
-        key_id = key_in_use(parts, snapshot) if request.endorse else b""
-        told = _lowered(snapshot, wanted, kin)
-    built = _build(parts, asker, wanted, others, kin, evidence, key_id)
-    if request.endorse:
-        return _as_plan(parts, plans, asker, wanted, others, built, key_id, answer)
-    id_, more = parts.store.write(lambda txn: _write(parts, txn, asker, wanted, others, built, []))
-    _indexed(parts, id_, wanted, others)
-    return msgspec.structs.replace(answer, id=id_, told=told + more)
+        ready = _ready(parts, snapshot, request, asker, wanted)
+        if request.endorse:
+            return _as_plan(parts, plans, ready, _answer(parts, snapshot, ready))
+        written = parts.store.submit(partial(_write, parts, ready, []))
+        answer = _answer(parts, snapshot, ready)
+        words = parts.search.told(wanted.scope, wanted.content)
+    id_, more = written.result()
+    _indexed(parts, id_, ready, words)
+    return msgspec.structs.replace(answer, id=id_, told=ready.told + more)
+
+
+def _ready(parts: Parts, snapshot: Snapshot, request: api.Remember, asker: Asker, wanted: Wanted) -> Ready:
+    others = _others(snapshot, request)
+    evidence = check_evidence(parts, snapshot, request, wanted)
+    claim = Claim.of(wanted.content)
+    tombstones = _mistake_told(parts, snapshot, claim, wanted.scope, others)
+    kin = lineage.kin_of(parts, snapshot, wanted.content, asker, others.corrected)
+    key_id = key_in_use(parts, snapshot) if request.endorse else b""
+    return Ready(
+        asker=asker,
+        wanted=wanted,
+        others=others,
+        built=_build(parts, asker, wanted, others, kin, evidence, key_id),
+        claim=claim,
+        tombstones=tombstones,
+        told=_lowered(snapshot, wanted, kin),
+    )
+
+
+def _answer(parts: Parts, snapshot: Snapshot, ready: Ready) -> api.Remembered:
+    """What is said of the new note, its number aside."""
+    found = near_to(parts.search, snapshot, ready.wanted, ready.claim, ready.others.corrected)
+    return api.Remembered(
+        id=0,
+        uid=uid_text(ready.wanted.uid),
+        near=found.near,
+        conflicts=found.conflicts,
+        tombstones=ready.tombstones,
+        told=ready.told,
+    )
 
 
 def _others(snapshot: Snapshot, request: api.Remember) -> Others:
@@ -89,14 +131,16 @@ def _others(snapshot: Snapshot, request: api.Remember) -> Others:
     )
 
 
-def _mistake_told(parts: Parts, snapshot: Snapshot, alike: list[lineage.Alike], others: Others) -> list[str]:
+def _mistake_told(parts: Parts, snapshot: Snapshot, claim: Claim, scope: str, others: Others) -> list[str]:
     """Tombstones to answer with: of what the content says again, and of what it contradicts though it was revoked before.
 
     Raises KnownMistake where the content is a revoked belief and `despite` does not name it.
     """
     told = []
-    for id_, note, line in lineage.struck_through(parts, snapshot, alike):
+    for note in parts.struck.again(parts.store, snapshot, claim, (scope, GLOBAL)):
+        line = tombstone(view_of(parts, snapshot, note, None), parts.tags)
         if note.uid not in others.corrected:
+            id_ = snapshot.id_of(note.uid)
             raise errors.KnownMistake(line, id_, id_)
         told.append(line)
     fallen = others.contradicts
@@ -157,16 +201,17 @@ def _build(
             parts.event("promoted", wanted.uid, act, asker=asker, parents=(recorded.uid,), key_id=key_id)
         )
     texts = ((salt, wanted.content), (summary_salt, wanted.summary), *((s, t) for _, s, t in evidence))
-    return Built(recorded=ev.encode_event(recorded), texts=texts, digest=digest, salt=salt, promoted=promoted)
+    return Built(
+        recorded=ev.encode_event(recorded), texts=texts, digest=digest, salt=salt, promoted=promoted, key_id=key_id
+    )
 
 
-def _write(
-    parts: Parts, txn: Txn, asker: Asker, wanted: Wanted, others: Others, built: Built, signed: list[Draft]
-) -> tuple[int, list[str]]:
+def _write(parts: Parts, ready: Ready, signed: list[Draft], txn: Txn) -> tuple[int, list[str]]:
     """One commit: the new note, and what it does to the notes it corrects. Both or neither."""
-    for salt, words in built.texts:
+    wanted, others, asker = ready.wanted, ready.others, ready.asker
+    for salt, words in ready.built.texts:
         txn.put_text(words, salt)
-    drafts: list[Draft] = [Draft(body=built.recorded), *signed]
+    drafts: list[Draft] = [Draft(body=ready.built.recorded), *signed]
     told: list[str] = []
     if others.contradicts:
         more, told = fall_drafts(parts, txn, others.contradicts.uid, wanted, asker)
@@ -177,28 +222,19 @@ def _write(
     txn.append(drafts, at=parts.now_ms())
     if wanted.provenance is Provenance.AUTO and asker.actor is Actor.SYSTEM:
         txn.no_vector(wanted.uid)
-    else:
-        txn.want_vector(wanted.uid)
     id_ = txn.id_of(wanted.uid)
     if id_ is None:
         raise errors.StoreDamaged(f"note {uid_text(wanted.uid)} was appended and has no number")
     return id_, told
 
 
-def _as_plan(
-    parts: Parts,
-    plans: PlanBook,
-    asker: Asker,
-    wanted: Wanted,
-    others: Others,
-    built: Built,
-    key_id: bytes,
-    answer: api.Remembered,
-) -> api.Remembered:
+def _as_plan(parts: Parts, plans: PlanBook, ready: Ready, answer: api.Remembered) -> api.Remembered:
+    wanted, built = ready.wanted, ready.built
+
     def finish(signatures: list[bytes]) -> api.Sealed:
         signed = [Draft(body=built.promoted, sig=signatures[0])]
-        id_, told = parts.store.write(lambda txn: _write(parts, txn, asker, wanted, others, built, signed))
-        _indexed(parts, id_, wanted, others)
+        id_, told = parts.store.write(partial(_write, parts, ready, signed))
+        _indexed(parts, id_, ready)
         return api.Sealed(id=id_, uid=uid_text(wanted.uid), told=told)
 
     act = SignedAct(
@@ -214,16 +250,16 @@ def _as_plan(
         scope=wanted.scope,
         priority=wanted.priority,
     )
-    plan = plans.open(parts, [act], key_id, finish)
+    plan = plans.open(parts, [act], built.key_id, finish)
     return msgspec.structs.replace(answer, plan=plan)
 
 
-def _indexed(parts: Parts, id_: int, wanted: Wanted, others: Others) -> None:
+def _indexed(parts: Parts, id_: int, ready: Ready, words: "Told | None" = None) -> None:
     """The new note is findable at once, and a superseded one lies in the cold index."""
-    parts.search.add(id_, wanted.scope, wanted.content)
-    if others.supersedes is not None:
+    parts.search.add(id_, ready.wanted.scope, ready.wanted.content, words)
+    if ready.others.supersedes is not None:
         with parts.store.read() as snapshot:
-            older, older_id = snapshot.note(others.supersedes.uid), snapshot.id_of(others.supersedes.uid)
+            older, older_id = snapshot.note(ready.others.supersedes.uid), snapshot.id_of(ready.others.supersedes.uid)
             if older is not None and older_id is not None:
                 parts.search.move(older_id, older)
 
@@ -237,16 +273,18 @@ def commit_note(parts: Parts, wanted: Wanted, asker: Asker, *, once: str, amende
     with parts.store.read() as snapshot:
         others = Others(supersedes=_replaced(snapshot, amended))
     built = _build(parts, asker, wanted, others, lineage.Kin(), (), b"")
+    claim = Claim.of(wanted.content)
+    ready = Ready(asker=asker, wanted=wanted, others=others, built=built, claim=claim, tombstones=[], told=[])
 
     def work(txn: Txn) -> int | None:
         if txn.setting(once) is not None:
             return None
         txn.put_setting(once, wanted.uid)
-        return _write(parts, txn, asker, wanted, others, built, [])[0]
+        return _write(parts, ready, [], txn)[0]
 
     id_ = parts.store.write(work)
     if id_ is not None:
-        _indexed(parts, id_, wanted, others)
+        _indexed(parts, id_, ready)
     return id_
 
 

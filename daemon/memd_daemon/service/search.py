@@ -19,6 +19,7 @@ from memd_daemon.store.port import Snapshot, Store
 
 if TYPE_CHECKING:
     from memd_daemon.index.embed import Embedder, QueryTable
+    from memd_daemon.index.pending import Told
     from memd_daemon.index.vectors import ScopedVectors
     from memd_daemon.index.words import WordIndex
 
@@ -291,10 +292,14 @@ class Search:
 
     # changes
 
-    def add(self, id_: int, scope: str, text: str) -> None:
-        """A new note: found by its words from now on; its vector comes from the queue."""
+    def told(self, scope: str, text: str) -> "Told | None":
+        """What `add` needs to know of a text: most of its work, done before the note has a number. None while the words load."""
+        return self._words.told(scope, text) if self._words is not None else None
+
+    def add(self, id_: int, scope: str, text: str, told: "Told | None" = None) -> None:
+        """A new note: found by its words from now on; its vector comes from the queue. ``told``: what `told` made of it."""
         if self._words is not None:
-            self._words.add(id_, scope, text)
+            self._words.put(id_, told or self._words.told(scope, text))
         self._wake.set()
 
     def move(self, id_: int, note: Note) -> None:
@@ -370,6 +375,12 @@ class Search:
         """(id, score) of the notes of these scopes that the query's words find, best first: `find`'s half without a vector."""
         words = self._words
         return words.search(query, scopes, limits.FUSION_CANDIDATES) if words is not None else []
+
+    def by_rarest(self, text: str, scopes: Iterable[str]) -> list[int]:
+        """Ids of the notes of these scopes that share the rarest words of a text, best first: all that may say nearly the same."""
+        words = self._words
+        found = words.search(text, scopes, limits.NEAR_CANDIDATES, limits.NEAR_TERMS) if words is not None else []
+        return [id_ for id_, _ in found]
 
     def find(
         self,

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from memd_daemon.errors import MemdError, Stopping
-from memd_daemon.limits import GROUP_COMMIT_MAX_WRITES, SIGNED_LOOK_WAIT_S
+from memd_daemon.limits import GROUP_COMMIT_MAX_WRITES, SIGNED_LOOK_WAIT_S, WORDS_WAIT_S
 from memd_daemon.store.kv import Reading, Writing
 from memd_daemon.store.log_read import UNREADABLE, LogSnapshot
 from memd_daemon.store.log_write import LogTxn
@@ -70,6 +70,10 @@ class GroupStore:
     @property
     def doubt(self) -> threading.Event:
         return self.trusted.doubt
+
+    def fallen(self, since: int) -> list[bytes]:
+        self._looked.wait(WORDS_WAIT_S)
+        return self.trusted.fallen[since:]
 
     @contextlib.contextmanager
     def read(self) -> Iterator[LogSnapshot]:

@@ -189,8 +189,7 @@ class LogTxn(LogSnapshot):
         strays = any(p is not None and self.kv.get(keys.SUBJECTS, subject + p) is None for p in parents)
         fresh = twin is None and tail.waiting == 0 and not strays and subject != self.info.store
         simple = fresh and (waits or place > tail.place)
-        if stored.sig:
-            self.trusted.add(stored)
+        self.trusted.add(stored)
         placed = self._carry_on(stored, before, waits) if simple else self._fold_anew(stored)
         waiting = tail.waiting + waits if simple else self._count_waiting(subject)
         new = Tail(place=max(place, tail.place), events=tail.events + 1, waiting=waiting)

@@ -160,6 +160,9 @@ class MemoryStore:
     def doubt(self) -> threading.Event:
         return self.trusted.doubt
 
+    def fallen(self, since: int) -> list[bytes]:
+        return self.trusted.fallen[since:]
+
     @contextlib.contextmanager
     def read(self) -> Iterator[LogSnapshot]:
         if self._closed:

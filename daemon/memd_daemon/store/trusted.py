@@ -8,6 +8,9 @@ has; until the rows have been looked through, the fold of every note is.
 
 A text is believed where its digest is the one it lies under; that costs a microsecond, so nothing of it is remembered.
 
+In the same pass the process learns of which notes a `revoked` or a `forgotten` event speaks (`Trusted.fallen`), and each commit
+adds to it: so whoever records a note finds the beliefs that were taken back without a search (service/struck.py).
+
 What does not fit raises a *doubt*: `service/watch.py` waits for one, looks through the whole store, and mends what can be made
 anew.
 """
@@ -15,6 +18,8 @@ anew.
 import threading
 from collections.abc import Callable, Iterator
 from typing import Final
+
+import msgspec
 
 from memd_daemon.model.event import Stored
 from memd_daemon.store import keys
@@ -24,10 +29,20 @@ SIGNED_TAIL: Final = b"\xc4\x40"
 
 _SIGNED_TAIL_BYTES: Final = 64 + len(SIGNED_TAIL)
 
+FALLS: Final = ("revoked", "forgotten")
+"""Types of event after which a note is no claim any more."""
+
+_FALL_MARKS: Final = tuple(msgspec.msgpack.encode("type") + msgspec.msgpack.encode(type_) for type_ in FALLS)
+
 
 def may_be_signed(row: bytes) -> bool:
     """Whether an event's row may hold a signature; wrong about one in 65,536 that hold none, never about one that does."""
     return row[-_SIGNED_TAIL_BYTES : -_SIGNED_TAIL_BYTES + len(SIGNED_TAIL)] == SIGNED_TAIL
+
+
+def may_be_fall(row: bytes) -> bool:
+    """Whether an event's row may be of one of `FALLS`; wrong where a free word says the same, never about one that is."""
+    return any(mark in row for mark in _FALL_MARKS)
 
 
 class Trusted:
@@ -35,6 +50,7 @@ class Trusted:
 
     def __init__(self) -> None:
         self.folds: dict[bytes, bytes] = {}  # uid -> digest16 of a cached fold that was compared with the log
+        self.fallen: list[bytes] = []  # uids of which an event of `FALLS` speaks, with repetitions, as it became known
         self.complete = threading.Event()  # every event row that stood when the store was opened has been looked at
         self.doubt = threading.Event()
         self._places: dict[bytes, frozenset[bytes]] = {}  # subject -> places of its signed events
@@ -44,14 +60,18 @@ class Trusted:
     def learn(self, rows: Iterator[tuple[bytes, bytes]], stored_of: Callable[[bytes, bytes], Stored | None]) -> None:
         """Looks through the rows of the table of events. ``stored_of(key, row)``: the event, None where it cannot be read."""
         for key, row in rows:
-            if may_be_signed(row):
+            if may_be_signed(row) or may_be_fall(row):
                 stored = stored_of(key, row)
-                if stored is not None and stored.sig:
+                if stored is not None:
                     self.add(stored)
         self.complete.set()
 
     def add(self, stored: Stored) -> None:
-        """A signed event has come. That one whose write was taken back stays known costs a look in vain."""
+        """An event has come: remembered if it is signed, or a fall. One whose write was taken back costs a look in vain."""
+        if stored.event.type in FALLS:
+            self.fallen.append(stored.event.note)
+        if not stored.sig:
+            return
         with self._lock:
             known = self._places.get(stored.event.note, frozenset())
             self._places[stored.event.note] = known | {keys.place_bytes(stored.place)}
