@@ -1,4 +1,4 @@
-"""A person at a terminal: where a passphrase is asked for, and what hinders a harness from answering.
+"""A person at a terminal: where a passphrase or a recovery code is asked for, and what hinders a harness from answering.
 
 The passphrase is typed at the controlling terminal, `/dev/tty`: never standard input, the environment or a flag, which whatever
 runs the command could supply. What will be signed is shown first, one line each, with everything that could move the cursor or
@@ -13,8 +13,8 @@ question stands is thrown away.
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Final
 
 from memd_client import signing, wrap
@@ -41,6 +41,10 @@ class TooManyTries(SigningError):
     """Three wrong passphrases: nothing was signed. Start again when you have it; nothing else opens the key yet."""
 
 
+class TooManyCodes(SigningError):
+    """Three times no recovery code of this store: nothing was signed. Look for the right paper, and start again."""
+
+
 class PassphrasesDiffer(SigningError):
     """The two passphrases are not the same, and nothing was done. Start again."""
 
@@ -54,7 +58,7 @@ class InBackground(SigningError):
 
 
 class Abandoned(SigningError):
-    """No passphrase was given, and nothing was signed. Start again when you have it."""
+    """Nothing was given, so nothing was signed. Start again when you have it."""
 
 
 def ask_passphrase(plan: Sequence[str], *, prompt: str = "Passphrase: ", again: str = "", least: int = 0) -> bytearray:
@@ -78,7 +82,11 @@ def ask_passphrase(plan: Sequence[str], *, prompt: str = "Passphrase: ", again: 
 
 
 def sign_asking(
-    key: signing.KeyFile, digests: Sequence[bytes], plan: Sequence[str], pause: Callable[[float], object]
+    key: signing.KeyFile,
+    digests: Sequence[bytes],
+    plan: Sequence[str],
+    pause: Callable[[float], object],
+    prompt: str = "Passphrase: ",
 ) -> list[bytes]:
     """One plan, one passphrase, the signatures in the order of the digests. ``pause(seconds)`` waits before another try.
 
@@ -90,7 +98,7 @@ def sign_asking(
             if number:
                 _show_lines(terminal, ["That passphrase does not open the key."])
                 pause(PAUSES_S[number - 1])
-            passphrase = _answer(terminal, "Passphrase: ")
+            passphrase = _answer(terminal, prompt)
             try:
                 return signing.sign_all(key, passphrase, digests)
             except signing.WrongPassphrase:
@@ -98,6 +106,39 @@ def sign_asking(
             finally:
                 signing.wipe(passphrase)
     raise TooManyTries
+
+
+def ask_recovery(plan: Sequence[str], known: Collection[bytes]) -> signing.RecoveryKey:
+    """Shows the plan and asks for a recovery code, unseen, typed or pasted; gives its key.
+
+    What is wrong with a code is said before anything is done with it. ``known``: the public halves of the codes that may sign.
+    Raises TooManyCodes after three that do not, NoTerminal, InBackground, Abandoned. Python keeps the code's letters in memory
+    until this process ends, which it does soon.
+    """
+    with _unechoed() as terminal:
+        _show_lines(terminal, plan)
+        for _ in range(TRIES):
+            typed = _answer(terminal, "Recovery code: ")
+            try:
+                key = signing.recovery_key(typed.decode("utf-8", "replace"))
+            except signing.BadRecoveryCode as wrong:
+                _show_lines(terminal, [str(wrong)])
+                continue
+            finally:
+                signing.wipe(typed)
+            if key.public in known:
+                return key
+            _show_lines(terminal, ["That is a recovery code, but not one that is good for this store (any more)."])
+    raise TooManyCodes
+
+
+def agrees(lines: Sequence[str], question: str) -> bool:
+    """A question at the controlling terminal; Enter is yes, as is y. Raises NoTerminal, InBackground; end of input is no."""
+    with _open_terminal(echo=True) as terminal:
+        _show_lines(terminal, lines)
+        _show(terminal, f"{question} [Y/n]: ")
+        typed = os.read(terminal, LINE_MAX_BYTES)
+    return typed[:1] in (b"\n", b"y", b"Y")
 
 
 def shown(line: str) -> str:
@@ -135,9 +176,13 @@ def _show(terminal: int, text: str) -> None:
         rest = rest[os.write(terminal, rest) :]
 
 
+def _unechoed() -> AbstractContextManager[int]:
+    return _open_terminal(echo=False)
+
+
 @contextmanager
-def _unechoed() -> Iterator[int]:
-    """The controlling terminal, showing nothing of what is typed. Raises NoTerminal, InBackground."""
+def _open_terminal(*, echo: bool) -> Iterator[int]:
+    """The controlling terminal, showing what is typed or nothing of it. Raises NoTerminal, InBackground."""
     import termios
 
     try:
@@ -148,10 +193,10 @@ def _unechoed() -> Iterator[int]:
         if os.tcgetpgrp(terminal) != os.getpgrp():
             raise InBackground
         before = termios.tcgetattr(terminal)
-        quiet = [*before]
-        quiet[3] = (quiet[3] | termios.ICANON | termios.ISIG) & ~termios.ECHO
+        asking = [*before]
+        asking[3] = (asking[3] | termios.ICANON | termios.ISIG) & ~termios.ECHO | (termios.ECHO if echo else 0)
         try:
-            termios.tcsetattr(terminal, termios.TCSAFLUSH, quiet)
+            termios.tcsetattr(terminal, termios.TCSAFLUSH, asking)
             yield terminal
         finally:
             termios.tcsetattr(terminal, termios.TCSAFLUSH, before)

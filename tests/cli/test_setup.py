@@ -196,15 +196,28 @@ def test_a_key_that_others_can_read_is_a_fault(tmp_path) -> None:
     assert list(doctor._keys(seen)) == []
 
 
-@pytest.mark.parametrize("wants_key", [True, False])
-def test_at_a_terminal_a_person_is_asked(client: World, wants_key: bool) -> None:
-    """Before anything is written, and whether they want a key; the answer no is no fault."""
-    answers = [("Write this? [Y/n]: ", "y"), ("Make one now? [Y/n]: ", "y" if wants_key else "n")]
+OFFER = "Make one now? Enter goes on without. [y/N]: "
+
+
+@pytest.mark.parametrize("answer", ["y", "n", ""])
+def test_at_a_terminal_a_person_is_asked(client: World, answer: str) -> None:
+    """Before anything is written, and whether they want a key; no is no fault, and so is Enter. The code is shown once."""
+    answers = [("Write this? [Y/n]: ", "y"), (OFFER, answer)]
     key = [("New passphrase: ", PASSPHRASE), ("again: ", PASSPHRASE)]
-    code, shown = client.at_terminal("install", answers=[*answers, *(key if wants_key else [])])
+    code, shown = client.at_terminal("install", answers=[*answers, *(key if answer == "y" else [])])
     assert code == 0, shown
     assert "Next: " in shown
-    assert len(client.memd("human", "show", "--json").json["enrolled"]) == wants_key
+    assert len(client.memd("human", "show", "--json").json["enrolled"]) == (answer == "y")
+    assert ("Write it down on paper" in shown) == (answer == "y")
+
+
+@pytest.mark.parametrize("how", ["--no-key", "under a client"])
+def test_a_key_is_not_offered_where_it_is_not_wanted(client: World, how: str) -> None:
+    """By the word of the person, or because it is an agent that installs, at whatever terminal."""
+    words, environ = (["--no-key"], {}) if how == "--no-key" else ([], {"CLAUDECODE": "1"})
+    code, shown = client.at_terminal("install", *words, answers=[("Write this? [Y/n]: ", "y")], **environ)
+    assert code == 0, shown
+    assert ("Make one now?" in shown, "passphrase" in shown) == (False, False)
 
 
 def test_no_is_an_answer(client: World) -> None:

@@ -37,20 +37,12 @@ def test_a_key_is_its_owners_alone_and_enrolled(enrolled: World) -> None:
     assert PASSPHRASE.encode() not in kept
 
 
-def test_a_second_key_is_refused_before_anything_is_asked(enrolled: World) -> None:
-    """Whoever has the first key decides about further ones."""
-    code, shown = enrolled.at_terminal("human", "init")
-    assert code == 1
-    assert "enrolled already" in shown
-    assert ASKED not in shown
-
-
 def test_two_different_passphrases_make_no_key(fresh: World) -> None:
     """Nothing is left of it."""
     code, shown = fresh.at_terminal("human", "init", answers=[NEW_KEY[0], ("again: ", "something else")])
     assert code == 1
     assert "not the same" in shown
-    assert fresh.memd("human", "show", "--json").json == {"enrolled": [], "keys": []}
+    assert fresh.memd("human", "show", "--json").json == {"enrolled": [], "keys": [], "history": []}
 
 
 def test_a_short_passphrase_is_refused_before_it_is_asked_for_again(fresh: World) -> None:
@@ -59,7 +51,7 @@ def test_a_short_passphrase_is_refused_before_it_is_asked_for_again(fresh: World
     assert code == 1
     assert "8 characters or more" in shown[: shown.index("New passphrase: ")].replace("\n", " ")
     assert "again" not in shown
-    assert fresh.memd("human", "show", "--json").json == {"enrolled": [], "keys": []}
+    assert fresh.memd("human", "show", "--json").json == {"enrolled": [], "keys": [], "history": []}
 
 
 @pytest.mark.parametrize("marker", ["CLAUDECODE", "CODEX_SESSION_ID"])
@@ -105,6 +97,8 @@ def test_three_wrong_passphrases_end_it(enrolled: World) -> None:
     note = enrolled.note("The staging database is reset every night.")
     wrong = [(ASKED, "not this one")] * 3
     code, shown = enrolled.at_terminal("promote", str(note), "--to", "human", answers=wrong)
+    for pause in (enrolled.home / "keys").glob("*.pause"):
+        pause.unlink()  # the tests that follow are not kept waiting
     assert code == 1
     assert "Three wrong" in shown
     assert provenance(enrolled, note) == "agent"

@@ -4,7 +4,8 @@ The daemon proposes bytes; this process believes none of its words about them. B
 the content in the plan is the one that the digests name, and that the event is this very act on this very note under this very
 key. What is then shown on the controlling terminal is what the signature covers; standard output is not involved.
 
-Three wrong passphrases end the command. There is no unlocked state: the key is opened, used and wiped within this one process.
+Three wrong passphrases end the command, and a pause begins (tries.py). There is no unlocked state: the key is opened, used and
+wiped within this one process.
 """
 
 import hashlib
@@ -17,8 +18,9 @@ from pathlib import Path
 import msgspec
 
 from memd_client import api, signing, terminal
-from memd_client.cli import screen
+from memd_client.cli import screen, tries
 from memd_client.memd import Memd, Refused
+from memd_client.signing import SigningError
 
 BLOB = b"memd/blob/1"
 TYPES = {
@@ -116,8 +118,42 @@ def seal(memd: Memd, plan: api.Plan, asked: Asked) -> api.Sealed:
     """
     asked = _resolved(memd, asked)
     event = checked(plan, asked)
-    key = signing.load_key(signing.key_path(memd.home, plan.key_id))
-    return memd.seal(plan.token, terminal.sign_asking(key, digests(plan), shown(event, asked), time.sleep))
+    key = load(memd.home, plan.key_id)
+    lines = [*shown(event, asked), f"  key      {signing.fingerprint(key.public)}"]
+    return memd.seal(plan.token, sign_with(memd.home, key, digests(plan), lines))
+
+
+class KeyElsewhere(SigningError):
+    """The key of this store is {}, and its file is not here ({}); the key files that are here open nothing in it. Put your copy back, or make another key with your recovery code: `memd human init --recover`."""  # noqa: E501
+
+
+def load(home: Path, key_id: bytes) -> signing.KeyFile:
+    """The key file of an enrolled key. Raises KeyElsewhere, and what `signing.load_key` raises."""
+    path = signing.key_path(home, key_id)
+    try:
+        return signing.load_key(path)
+    except signing.KeyMissing:
+        if keys(home):
+            raise KeyElsewhere(signing.fingerprint_of(key_id), path) from None
+        raise
+
+
+def sign_with(
+    home: Path, key: signing.KeyFile, wanted: Sequence[bytes], lines: Sequence[str], prompt: str = "Passphrase: "
+) -> list[bytes]:
+    """Shows the lines, asks for the passphrase, and gives a signature for each digest. Raises SigningError.
+
+    Every command that asks for the passphrase of a key that is there does it here: three wrong ones begin the pause.
+    """
+    pause = tries.path_of(home, key.key_id)
+    tries.refuse_paused(pause, time.time())
+    try:
+        signatures = terminal.sign_asking(key, wanted, lines, time.sleep, prompt)
+    except terminal.TooManyTries:
+        tries.begin(pause, time.time())
+        raise
+    tries.end(pause)
+    return signatures
 
 
 def _resolved(memd: Memd, asked: Asked) -> Asked:
@@ -161,7 +197,8 @@ def require_signer(home: Path) -> None:
         what = "Only a person can do this, at a terminal of their own, and there is none here"
         raise Refused("no-terminal", f"{what}: run the same command in your terminal.")
     if not keys(home):
-        raise Refused("no-key", "There is no key here, so nothing can be endorsed yet: `memd human init` makes one.")
+        what = "There is no key here, so nothing can be endorsed"
+        raise Refused("no-key", f"{what}: `memd human init` makes one, `memd human show` says whether one is enrolled.")
 
 
 def has_terminal() -> bool:

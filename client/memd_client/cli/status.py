@@ -228,8 +228,18 @@ def _session(session: dict[str, Any]) -> list[Part]:
 
 
 def _person(person: dict[str, Any]) -> list[Part]:
-    at = f"{str(person.get('at', ''))[:16].replace('T', ' ')} at {person.get('terminal') or 'an unknown terminal'}"
-    return [person["fingerprint"], (f"  enrolled {at}", "yellow" if person.get("recent") else "dim")]
+    at = f"{_minute(person.get('at'))} at {screen.safe_line(person.get('terminal') or '') or 'an unknown terminal'}"
+    told: list[Part] = [person["fingerprint"], (f"  enrolled {at}", "yellow" if person.get("recent") else "dim")]
+    if person.get("rejected"):
+        return [*told, (f", rejected {_minute(person['rejected'])}", "yellow")]
+    if person.get("recent"):
+        begins = person["fingerprint"].partition(" ")[0]
+        told.append(screen.spoken(f"; not yours? `memd human reject {begins}`, with your recovery code"))
+    return told
+
+
+def _minute(at: Any) -> str:
+    return str(at or "")[:16].replace("T", " ")
 
 
 def age_s(at: str) -> int:
