@@ -73,8 +73,8 @@ SAME_CLAIM_SHARE: Final = (
     0.6  # of content words in common, where the one has all of the other's, that makes one claim of two texts
 )
 NEAR_VECTOR_COSINE: Final = 0.88  # of the token table's vectors of two texts, at which the answer names a note likewise
-NEAR_VECTOR_SHARE: Final = 0.4  # words in common below which no vector is asked: it would be the subject alone
-NEAR_TERMS: Final = 24  # the rarest terms of a text, by which what is near to it is looked for: 40% of 30 words, stem and word
+NEAR_VECTOR_SHARE: Final = 0.5  # words in common below which no vector is asked: it would be the subject alone
+NEAR_TERMS: Final = 16  # the rarest words of a text, by which what is near to it is looked for: 40% of a long claim's
 NEAR_CANDIDATES: Final = 10  # of these so many are compared with it
 DERIVED_SHINGLE_SHARE: Final = 0.3  # model.md, section 5
 SHINGLE_WORDS: Final = 3

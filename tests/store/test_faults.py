@@ -188,7 +188,7 @@ def test_a_commit_that_failed_leaves_a_store_that_works(
     pen.record("before")
     sound, begun, go = Environment._attempt, threading.Event(), threading.Event()
 
-    def broken(self: Environment, works: Sequence[Any]) -> Any:
+    def broken(self: Environment, works: Sequence[Any], syncing: Any) -> Any:
         monkeypatch.setattr(Environment, "_attempt", sound)
         error = raised[0]("mdb_txn_commit")
         error.code = raised[1]  # as LMDB's own errors carry it

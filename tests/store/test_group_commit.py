@@ -186,3 +186,46 @@ def test_a_store_is_not_used_across_a_fork(home: Path) -> None:
     os.close(reader)
     Pen(store).record()
     store.close()
+
+
+def test_what_is_done_beside_a_write_comes_after_its_work(home: Path) -> None:
+    """It begins when the works are done and ends with the write; a snapshot of its own may be of before or after."""
+    store = open_store(home)
+    pen, uid, told = Pen(store), fresh_uid(), []
+
+    def beside() -> int:
+        told.append("beside")
+        with store.read() as snapshot:
+            return snapshot.last_seq()
+
+    def work(txn: Txn) -> None:
+        told.append("work")
+        pen.record_in(txn, uid)
+
+    written, seen = store.write_beside(work, beside)
+    assert (written, told) == (None, ["work", "beside"])
+    assert seen in (0, 1)
+    assert pen.note(uid).uid == uid
+    store.close()
+
+
+def test_what_is_done_beside_a_write_that_fails_is_done_all_the_same(home: Path) -> None:
+    """The write's error comes back, once nothing runs any more; so does what the other one raises where the write is durable."""
+    store = open_store(home)
+    pen, uid, done = Pen(store), fresh_uid(), []
+
+    def bad(txn: Txn) -> None:
+        pen.record_in(txn, uid)
+        raise Broken
+
+    def late() -> None:
+        raise StoreFull
+
+    with pytest.raises(Broken):
+        store.write_beside(bad, lambda: done.append("beside"))
+    assert done == ["beside"]
+    with pytest.raises(StoreFull):
+        store.write_beside(lambda txn: pen.record_in(txn, uid), late)
+    assert pen.note(uid).uid == uid
+    assert verify(store) == []
+    store.close()

@@ -61,12 +61,13 @@ class PendingNotes:
         """What a commit has to say."""
         return dict(self._told)
 
-    def drop(self, committed: Mapping[int, Told | None]) -> None:
-        """Let go of what was committed and has not been told anew since."""
-        for key, told in committed.items():
-            if key in self._told and self._told[key] is told:
-                self._take_out(key)
-                del self._told[key]
+    def without(self, committed: Mapping[int, Told | None]) -> "PendingNotes":
+        """What was not committed, or has been told anew since: little, so that a search waits for no more than that."""
+        left = PendingNotes()
+        for key, told in self._told.items():
+            if key not in committed or committed[key] is not told:
+                left.remove(key) if told is None else left.add(key, told)
+        return left
 
     def spread(self, term: Term) -> int:
         """In how many pending notes the term stands."""

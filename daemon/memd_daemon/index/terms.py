@@ -67,7 +67,7 @@ def terms_of(text: str) -> Terms:
     exact: list[str] = []
     identifiers: set[str] = set()
     for chunk in _chunks(text):
-        if _is_prose(chunk):
+        if chunk.isalpha() and (chunk.islower() or chunk.istitle()):  # prose, most of it
             words.append(fold(chunk))
             exact.append(words[-1])
             continue
@@ -81,18 +81,13 @@ def terms_of(text: str) -> Terms:
 
 def identifiers_of(text: str) -> frozenset[str]:
     """`Terms.identifiers` of a text, without the rest of its terms."""
-    forms = (exact_forms(chunk) for chunk in _chunks(text) if not _is_prose(chunk))
-    return frozenset(form for found in forms for form, names_it in found.items() if names_it)
+    chunks = [chunk for chunk in _chunks(text) if not (chunk.isalpha() and (chunk.islower() or chunk.istitle()))]
+    return frozenset(form for chunk in chunks for form, names_it in exact_forms(chunk).items() if names_it)
 
 
 def _chunks(text: str) -> list[str]:
     found: list[str] = CHUNK.findall(text if text.isascii() else UNSPACED.sub(" ", text))
     return found
-
-
-def _is_prose(chunk: str) -> bool:
-    """Most of a text: what holds no identifier for certain."""
-    return chunk.isalpha() and (chunk.islower() or chunk.istitle())
 
 
 def pairs(run: str) -> list[str]:

@@ -40,18 +40,21 @@ class Near(msgspec.Struct, frozen=True):
 
 
 def near_to(search: Search, snapshot: Snapshot, wanted: Wanted, claim: Claim, corrected: frozenset[bytes]) -> Near:
-    """What is near to a new note, in its scope and the global one. ``corrected``: notes that the writer knows to be at odds.
+    """What is near to a new note, in its scope and the global one, save what the writer named himself (``corrected``).
 
-    Raises nothing: the note is recorded, whatever happens here.
+    So the answer is the same whether ``snapshot`` is of before the write or after it. Raises nothing: the note is recorded,
+    whatever happens here.
     """
     look, found = _Look(search, wanted.content, claim), Near([], [])
     try:
         for id_ in search.by_rarest(wanted.content, (wanted.scope, GLOBAL)):
             note, said = _held(snapshot, id_)
-            verdict = Verdict.APART if note is None or said is None else look.at(said)
+            if note is None or said is None or note.uid in corrected:
+                continue
+            verdict = look.at(said)
             if verdict is Verdict.NEAR:
                 found.near.append(id_)
-            elif verdict is Verdict.AT_ODDS and note is not None and note.live and note.uid not in corrected:
+            elif verdict is Verdict.AT_ODDS and note.live:
                 found.conflicts.append(id_)
     except Exception:  # a damaged text, an index on a full disk: what is told without it is still true
         log.exception("what is near to a new note could not be told")

@@ -80,10 +80,9 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
         ready = _ready(parts, snapshot, request, asker, wanted)
         if request.endorse:
             return _as_plan(parts, plans, ready, _answer(parts, snapshot, ready))
-        written = parts.store.submit(partial(_write, parts, ready, []))
-        answer = _answer(parts, snapshot, ready)
-        words = parts.search.told(wanted.scope, wanted.content)
-    id_, more = written.result()
+    (id_, more), (answer, words) = parts.store.write_beside(
+        partial(_write, parts, ready, []), partial(_answer_and_words, parts, ready)
+    )
     _indexed(parts, id_, ready, words)
     return msgspec.structs.replace(answer, id=id_, told=ready.told + more)
 
@@ -104,6 +103,13 @@ def _ready(parts: Parts, snapshot: Snapshot, request: api.Remember, asker: Asker
         tombstones=tombstones,
         told=_lowered(snapshot, wanted, kin),
     )
+
+
+def _answer_and_words(parts: Parts, ready: Ready) -> "tuple[api.Remembered, Told | None]":
+    """What is done while the disk syncs."""
+    with parts.store.read() as snapshot:
+        answer = _answer(parts, snapshot, ready)
+    return answer, parts.search.told(ready.wanted.scope, ready.wanted.content)
 
 
 def _answer(parts: Parts, snapshot: Snapshot, ready: Ready) -> api.Remembered:

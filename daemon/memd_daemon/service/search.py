@@ -379,7 +379,7 @@ class Search:
     def by_rarest(self, text: str, scopes: Iterable[str]) -> list[int]:
         """Ids of the notes of these scopes that share the rarest words of a text, best first: all that may say nearly the same."""
         words = self._words
-        found = words.search(text, scopes, limits.NEAR_CANDIDATES, limits.NEAR_TERMS) if words is not None else []
+        found = words.by_rarest(text, scopes, limits.NEAR_CANDIDATES) if words is not None else []
         return [id_ for id_, _ in found]
 
     def find(

@@ -21,6 +21,7 @@ from memd_daemon.store.port import StoreInfo
 from memd_daemon.store.trusted import Trusted
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 Outcome = tuple[Any, BaseException | None]
 """What a work returned, or what it raised."""
@@ -32,17 +33,18 @@ class Environment(Protocol):
     commits: int
 
     def reading(self) -> contextlib.AbstractContextManager[Reading]: ...
-    def write_all(self, works: Sequence[Callable[[Writing], Any]]) -> list[Outcome]: ...
+    def write_all(self, works: Sequence[Callable[[Writing], Any]], syncing: Callable[[], None]) -> list[Outcome]: ...
     def check_process(self) -> None: ...
     def close(self) -> None: ...
 
 
 class _Job:
-    """A work on its way to the writer."""
+    """A work on its way to the writer. ``syncing`` is set once it was done and the disk is what it waits for, or it has failed."""
 
     def __init__(self, work: Callable[[LogTxn], Any]) -> None:
         self.work = work
         self.future: Future[Any] = Future()
+        self.syncing: threading.Event | None = None
 
 
 class GroupStore:
@@ -83,18 +85,37 @@ class GroupStore:
     def write(self, work: Callable[[LogTxn], T]) -> T:
         """Raises whatever ``work`` raises, Stopping after `close`, and StoreFull, StoreReadOnly or StoreDamaged where nothing
         could be put on disk."""
-        if threading.current_thread() is self._writer:
-            raise RuntimeError("a work cannot wait for another one")
+        self._refuse_writer()
         return self.submit(work).result()
 
-    def submit(self, work: Callable[[LogTxn], T]) -> "Future[T]":
-        self._environment.check_process()
+    def write_beside(self, work: Callable[[LogTxn], T], beside: Callable[[], R]) -> tuple[T, R]:
+        """Begins ``beside`` when the works of the commit are done: until then it would only keep them from the interpreter."""
+        self._refuse_writer()
         job = _Job(work)
+        job.syncing = threading.Event()
+        self._put(job)
+        job.syncing.wait()
+        try:
+            found = beside()
+        finally:
+            written = job.future.result()
+        return written, found
+
+    def _refuse_writer(self) -> None:
+        if threading.current_thread() is self._writer:
+            raise RuntimeError("a work cannot wait for another one")
+
+    def submit(self, work: Callable[[LogTxn], T]) -> "Future[T]":
+        job = _Job(work)
+        self._put(job)
+        return job.future
+
+    def _put(self, job: _Job) -> None:
+        self._environment.check_process()
         with self._closing:
             if self._closed:
                 raise Stopping
             self._queue.put(job)
-        return job.future
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
         return self.write(lambda txn: txn.rebuild(progress))
@@ -145,10 +166,13 @@ class GroupStore:
     def _run(self, jobs: Sequence[_Job]) -> None:
         if not jobs:
             return
+        waiting = [job.syncing for job in jobs if job.syncing is not None]
+        syncing = partial(_set_all, waiting)
         try:
-            outcomes = self._environment.write_all([self._inside(job) for job in jobs])
+            outcomes = self._environment.write_all([self._inside(job) for job in jobs], syncing)
         except BaseException as error:  # noqa: BLE001 - nothing is on disk: each caller is told, and the writer lives on
             outcomes = [(None, error)] * len(jobs)
+        syncing()
         for job, (result, raised) in zip(jobs, outcomes, strict=True):
             if raised is None:
                 job.future.set_result(result)
@@ -157,3 +181,8 @@ class GroupStore:
 
     def _inside(self, job: _Job) -> Callable[[Writing], Any]:
         return lambda tables: job.work(LogTxn(tables, self.info, self.trusted))
+
+
+def _set_all(events: Sequence[threading.Event]) -> None:
+    for event in events:
+        event.set()

@@ -1,8 +1,9 @@
 """The store and the ledger on LMDB: the only module that knows it.
 
-`Environment._write` owns every write transaction of both environments. It runs each work in
-a nested transaction, so that one that raises leaves nothing of itself and nothing of the others is lost, and commits all with one
-sync. A work may run twice (when the map had to grow): what it does beside the store, it does after its write has returned.
+`Environment._write` owns every write transaction of both environments. It runs all works that wait in one and commits them with one
+sync. Where one of them raises it begins again with each in a nested transaction, so that the one leaves nothing of itself and
+nothing of the others is lost. So a work may run twice (also when the map had to grow): what it does beside the store, it does after
+its write has returned.
 
 LMDB's rules that are kept here: an environment is opened once in a process and never used across a fork; a transaction belongs to
 one thread; the map changes size only while no transaction is open. Never MDB_WRITEMAP: a stray pointer would write into the file,
@@ -104,6 +105,18 @@ class LmdbTables:
 
     def clear(self, table: str) -> None:
         self._txn.drop(self._dbs[table], delete=False)
+
+
+class _Failed(Exception):
+    """One of the works has failed: none is stored."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+
+def _no_word() -> None:
+    """Nobody waits to hear that the sync begins."""
 
 
 class _Gate:
@@ -216,18 +229,30 @@ class Environment:
             raise error
         return result  # type: ignore[no-any-return]  # what this very work returned
 
-    def write_all(self, works: Sequence[Callable[[Writing], Any]]) -> list[Outcome]:
-        """Several works with one sync; gives (result, error) of each. Raises where none of them is on disk."""
-        return self._write(works)
+    def write_all(
+        self, works: Sequence[Callable[[Writing], Any]], syncing: Callable[[], None] = _no_word
+    ) -> list[Outcome]:
+        """Several works with one sync; gives (result, error) of each. Raises where none of them is on disk.
 
-    def _write(self, works: Sequence[Callable[[Writing], Any]]) -> list[Outcome]:
-        """The one owner of write transactions: every work in a nested one, one commit around all."""
+        ``syncing`` is called when all works are done and the sync is still to come; twice where they had to run twice.
+        """
+        return self._write(works, syncing)
+
+    def _write(
+        self, works: Sequence[Callable[[Writing], Any]], syncing: Callable[[], None] = _no_word
+    ) -> list[Outcome]:
+        """The one owner of write transactions: all works in one, and where one of them fails each again in a nested one."""
         self.check_process()
+        attempt = self._attempt
         with self._writing, self._typed():
             self._check_open()
             while True:
                 try:
-                    outcomes = self._attempt(works)
+                    outcomes = attempt(works, syncing)
+                except _Failed as failed:
+                    if len(works) == 1:
+                        return [self._failure(failed.error)]
+                    attempt = self._attempt_each
                 except lmdb.MapFullError:
                     self._grow()
                 except lmdb.PanicError:
@@ -237,7 +262,20 @@ class Environment:
                     self.commits += 1
                     return outcomes
 
-    def _attempt(self, works: Sequence[Callable[[Writing], Any]]) -> list[Outcome]:
+    def _attempt(self, works: Sequence[Callable[[Writing], Any]], syncing: Callable[[], None]) -> list[Outcome]:
+        """All in one. Raises _Failed where a work fails, with nothing done: it is rare, and a nested transaction costs."""
+        with self._env.begin(write=True) as txn:
+            tables = LmdbTables(txn, self._dbs, self.size)
+            try:
+                outcomes: list[Outcome] = [(work(tables), None) for work in works]
+            except lmdb.MapFullError:
+                raise
+            except BaseException as error:
+                raise _Failed(error) from error
+            syncing()
+        return outcomes
+
+    def _attempt_each(self, works: Sequence[Callable[[Writing], Any]], syncing: Callable[[], None]) -> list[Outcome]:
         outcomes: list[Outcome] = []
         with self._env.begin(write=True) as txn:
             for work in works:
@@ -248,15 +286,16 @@ class Environment:
                 except lmdb.MapFullError:
                     child.abort()
                     raise
-                except lmdb.Error as error:
-                    child.abort()
-                    outcomes.append((None, _typed(error, self._folder)))
                 except BaseException as error:  # noqa: BLE001 - whatever a work raises belongs to its caller, not to the others
                     child.abort()
-                    outcomes.append((None, error))
+                    outcomes.append(self._failure(error))
                 else:
                     outcomes.append((result, None))
+            syncing()
         return outcomes
+
+    def _failure(self, error: BaseException) -> Outcome:
+        return None, _typed(error, self._folder) if isinstance(error, lmdb.Error) else error
 
     def _grow(self) -> None:
         with self._gate.alone():

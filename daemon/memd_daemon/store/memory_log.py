@@ -24,6 +24,7 @@ from memd_daemon.store.port import StoreInfo
 from memd_daemon.store.trusted import Trusted
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class _Table:
@@ -174,6 +175,10 @@ class MemoryStore:
         if self._closed:
             raise Stopping
         return self._environment.writing(lambda tables: work(LogTxn(tables, self.info, self.trusted)))
+
+    def write_beside(self, work: Callable[[LogTxn], T], beside: Callable[[], R]) -> tuple[T, R]:
+        written = self.write(work)
+        return written, beside()
 
     def submit(self, work: Callable[[LogTxn], T]) -> "Future[T]":
         with ThreadPoolExecutor(max_workers=1) as pool:  # done when this returns; what the work raises is in the future

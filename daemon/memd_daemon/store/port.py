@@ -1,8 +1,8 @@
 """The port: what the service asks of a store. Two adapters, one contract suite (tests/store/contract.py).
 
 `Store.write(work)` runs ``work(txn)`` inside a write transaction and returns what it returned once the transaction is on disk
-(fsynced). Writes of several threads share one fsync: each runs in a nested transaction, so that one that raises leaves nothing of
-itself and nothing of the others is lost. `Store.submit` is the same without blocking. `Store.read()` gives a snapshot.
+(fsynced). Writes of several threads share one fsync, and each stands for itself: one that raises leaves nothing of itself, and
+nothing of the others is lost. `Store.submit` is the same without blocking. `Store.read()` gives a snapshot.
 
 A work may run twice, so what it does beside the store is done after its write has returned; and no write is waited for inside a
 `read()` or another work.
@@ -25,6 +25,7 @@ from memd_daemon.model.trust import Identity
 from memd_daemon.model.turn import Turn
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,6 +202,13 @@ class Store(Protocol):
 
     def read(self) -> AbstractContextManager[Snapshot]: ...
     def write(self, work: Callable[[Txn], T]) -> T: ...
+    def write_beside(self, work: Callable[[Txn], T], beside: Callable[[], R]) -> tuple[T, R]:
+        """`write`, with ``beside`` run in the caller's thread while the disk syncs: for what takes time and decides nothing.
+
+        It is run also where the write fails then; what it raises is raised only once the write is over.
+        """
+        ...
+
     def submit(self, work: Callable[[Txn], T]) -> "Future[T]": ...
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Folds and every derived index made anew from the log; gives the number of notes."""
