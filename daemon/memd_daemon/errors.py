@@ -173,7 +173,7 @@ class NotInConflict(Refused):
 
 
 class NotSigner(Refused):
-    """To {} note {} is a person's alone: run it at your own terminal, where memd asks the passphrase."""
+    """Only a person may {} note {}: run it at your own terminal, where memd asks the passphrase."""
 
 
 class AnchorElsewhere(Refused):

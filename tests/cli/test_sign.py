@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd_client import api, signing
-from memd_client.cli import sign
+from memd_client.cli import screen, sign
+from memd_client.cli.plan import Named, Read
 from memd_client.cli.sign import Asked, PlanDiffers, checked
 
 NOTE, NEWER, OTHER = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
@@ -64,10 +65,22 @@ def plan_of(*events: api.PlanEvent, key_id: bytes = KEY) -> api.Plan:
 ASKED = Asked(act="promote", id=47, uid=str(NOTE))
 
 
+def read(event: api.PlanEvent) -> Read:
+    """An event with its bytes read, as it passed."""
+    body = msgspec.msgpack.decode(event.body)
+    return Read(event, body["type"], body["note"], body["key_id"], body["payload"])
+
+
+def plain(act: str, type_: str, note: uuid.UUID = NOTE, id_: int = 47, **payload: Any) -> api.PlanEvent:
+    """An event that carries only ``payload``."""
+    body = msgspec.msgpack.decode(body_of(type=type_, note=note.bytes))
+    return event_of(act=act, id=id_, body=msgspec.msgpack.encode({**body, "payload": payload}))
+
+
 def test_a_plan_that_is_what_was_asked_for_passes() -> None:
     """And is given as it came."""
     event = event_of()
-    assert checked(plan_of(event), ASKED) is event
+    assert [one.event for one in checked(plan_of(event), ASKED)] == [event]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +134,7 @@ def test_a_reason_is_the_one_that_its_digest_names() -> None:
     body = body_of(type="revoked", payload={"reason": digest_of("we moved on", salt)})
     asked = Asked(act="revoke", id=47, uid=str(NOTE), reason="we moved on")
     fair = event_of(act="revoke", body=body, reason="we moved on", reason_salt=salt)
-    assert checked(plan_of(fair), asked) is fair
+    assert [one.event for one in checked(plan_of(fair), asked)] == [fair]
     for changes in ({"reason": "we were wrong"}, {"reason": ""}, {"reason_salt": bytes(16)}):
         event = event_of(**{"act": "revoke", "body": body, "reason": "we moved on", "reason_salt": salt, **changes})
         with pytest.raises(PlanDiffers, match="reason"):
@@ -133,19 +146,107 @@ def test_a_reason_is_the_one_that_its_digest_names() -> None:
 @given(st.text(min_size=1))
 def test_the_whole_content_is_shown_with_nothing_hidden(content: str) -> None:
     """Every visible character of it, every line behind its bar, nothing that could move a cursor."""
-    lines = sign.shown(event_of(content=content), ASKED)
+    lines = sign.shown([read(event_of(content=content))], ASKED)
     shown = lines[lines.index("  content") + 1 :]
     assert all(line.startswith("  │ ") for line in shown)
-    assert [line.removeprefix("  │ ") for line in shown] == sign.screen.safe(content).split("\n")
+    assert [line.removeprefix("  │ ") for line in shown] == screen.safe(content).split("\n")
 
 
 def test_what_is_shown_names_every_part() -> None:
     """Act, id, uid, change, kind, scope, priority, revision, reason and the newer note."""
-    asked = Asked(act="promote", id=47, uid=str(NOTE), by=str(NEWER), by_words="[52] newer", reason="because\x1b[8m")
-    text = "\n".join(sign.shown(event_of(reason="because\x1b[8m"), asked))
-    for part in ("[47]", str(NOTE), "agent -> human", "directive", "global", "high", "2", "[52] newer", str(NEWER)):
+    asked = Asked(
+        act="supersede", id=47, uid=str(NOTE), by=str(NEWER), others={str(NEWER): Named(id=52, words="newer")}
+    )
+    event = plain("supersede", "superseded", by=NEWER.bytes)
+    event = msgspec.structs.replace(event, reason="because\x1b[8m", change="current -> superseded")
+    text = "\n".join(sign.shown([read(event)], asked))
+    for part in (
+        "[47]",
+        str(NOTE),
+        "current -> superseded",
+        "directive",
+        "global",
+        "high",
+        "2",
+        "[52] newer",
+        str(NEWER),
+    ):
         assert part in text
     assert "because\\u{1b}[8m" in text
+
+
+CONFLICT = Asked(
+    act="resolve",
+    id=47,
+    uid=str(NOTE),
+    by=str(OTHER),
+    resolution="a_wins",
+    others={str(OTHER): Named(id=52, words="the other")},
+)
+REVISION = Asked(
+    act="revise", id=47, uid=str(NOTE), folded=(str(OTHER),), others={str(OTHER): Named(id=52, words="atom")}
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "events"),
+    [
+        (Asked(act="archive", id=47, uid=str(NOTE)), [plain("archive", "archived")]),
+        (Asked(act="release", id=47, uid=str(NOTE)), [plain("release", "released", by=OTHER.bytes)]),
+        (Asked(act="review", id=47, uid=str(NOTE)), [plain("review", "reviewed", causes=[OTHER.bytes])]),
+        (Asked(act="amend", id=47, uid=str(NOTE), options=("priority",)), [plain("amend", "amended", priority="low")]),
+        (CONFLICT, [plain("resolve", "conflict_resolved", other=OTHER.bytes, resolution="a_wins")]),
+        (
+            CONFLICT,
+            [
+                plain("resolve", "conflict_resolved", OTHER, 52, other=NOTE.bytes, resolution="b_wins"),
+                plain("resolve", "revoked", OTHER, 52, by=NOTE.bytes),
+            ],
+        ),
+        (
+            REVISION,
+            [
+                event_of(act="revise"),
+                plain("revise", "absorbed", OTHER, 52, by=NOTE.bytes),
+            ],
+        ),
+    ],
+)
+def test_a_plan_of_each_act_passes(asked: Asked, events: list[api.PlanEvent]) -> None:
+    """One event or several, each shown with its own note."""
+    seen = checked(plan_of(*events), asked)
+    assert [one.event for one in seen] == events
+    text = "\n".join(sign.shown(seen, asked))
+    assert all(f"[{event.id}]" in text for event in events)
+
+
+@pytest.mark.parametrize(
+    ("asked", "event", "what"),
+    [
+        (CONFLICT, plain("resolve", "conflict_resolved", other=OTHER.bytes, resolution="b_wins"), "another outcome"),
+        (CONFLICT, plain("resolve", "conflict_resolved", other=NEWER.bytes, resolution="a_wins"), "another outcome"),
+        (CONFLICT, plain("resolve", "revoked", by=OTHER.bytes), "another note"),
+        (CONFLICT, plain("resolve", "absorbed", OTHER, 52, by=NOTE.bytes), "another act"),
+        (REVISION, plain("revise", "absorbed", NEWER, 52, by=NOTE.bytes), "another note"),
+        (REVISION, plain("revise", "absorbed", OTHER, 53, by=NOTE.bytes), "another note"),
+        (REVISION, plain("revise", "absorbed", OTHER, 52, by=NEWER.bytes), "another newer note"),
+        (REVISION, plain("revise", "revoked"), "another act"),
+        (
+            Asked(act="amend", id=47, uid=str(NOTE), options=("tag",)),
+            plain("amend", "amended", scope="global"),
+            "another change",
+        ),
+        (
+            Asked(act="amend", id=47, uid=str(NOTE), options=("priority",)),
+            plain("amend", "amended", priority="low", tags=[]),
+            "another change",
+        ),
+    ],
+)
+def test_a_plan_does_nothing_beside_what_was_asked(asked: Asked, event: api.PlanEvent, what: str) -> None:
+    """No other outcome, note, act or field than the person named."""
+    with pytest.raises(PlanDiffers, match=what):
+        checked(plan_of(event), asked)
 
 
 def test_the_signature_covers_the_very_bytes() -> None:

@@ -1,15 +1,14 @@
-"""Acts on a note that stands: promote, revoke, reinstate, supersede, unsupersede, confirm, done, reopen.
+"""Acts on what is believed, and on tasks: promote, revoke, reinstate, confirm, review, link-evidence, resolve, done, reopen.
 
-On a note that a person endorsed, revoke, supersede and done need that person: at a terminal with a key the command shows what will
-be signed and asks for the passphrase; anywhere else the daemon records a proposal and says so. `confirm` is that person's no to a
-proposal: signed where one stands, unsigned where none does, as the daemon says.
+On a note that a person endorsed, what changes it needs that person: at a terminal with a key the command shows what will be signed
+and asks for the passphrase; anywhere else the daemon records a proposal and says so. `confirm` is that person's no to a proposal:
+signed where one stands, unsigned where none does, as the daemon says.
 """
 
 import click
 
-from memd_client.cli import screen
-from memd_client.cli.shape import command
-from memd_client.memd import Memd
+from memd_client.cli.acting import carry_out
+from memd_client.cli.shape import command, evidence_of
 
 REASON = click.option("--reason", default="", metavar="R", help="Why; the next reader sees it.")
 
@@ -19,7 +18,7 @@ REASON = click.option("--reason", default="", metavar="R", help="Why; the next r
 @click.option("--to", required=True, metavar="CLASS", help="agent or human.")
 def promote(ref: str, to: str, as_json: bool) -> None:
     """Raise the note REF one rung: auto, agent, human. `human` is signed with your passphrase, at your own terminal."""
-    _act("promote", ref, as_json, to=to)
+    carry_out("promote", ref, as_json, to=to)
 
 
 @command(short_help="A note was wrong.")
@@ -27,7 +26,7 @@ def promote(ref: str, to: str, as_json: bool) -> None:
 @click.option("--reason", required=True, metavar="R", help="Why; it is told in the place of the note.")
 def revoke(ref: str, reason: str, as_json: bool) -> None:
     """The note REF was wrong. It is kept and comes back struck through, with the reason, for the question it would answer."""
-    _act("revoke", ref, as_json, reason=reason)
+    carry_out("revoke", ref, as_json, reason=reason)
 
 
 @command(short_help="A revoked note was right after all.")
@@ -35,24 +34,7 @@ def revoke(ref: str, reason: str, as_json: bool) -> None:
 @REASON
 def reinstate(ref: str, reason: str, as_json: bool) -> None:
     """The revoked note REF was right after all."""
-    _act("reinstate", ref, as_json, reason=reason)
-
-
-@command(short_help="A newer note takes an older one's place.")
-@click.argument("old")
-@click.argument("new")
-@REASON
-def supersede(old: str, new: str, reason: str, as_json: bool) -> None:
-    """The note NEW takes the place of OLD, which was right in its time."""
-    _act("supersede", old, as_json, by=new, reason=reason)
-
-
-@command(short_help="An older note was not superseded.")
-@click.argument("ref")
-@REASON
-def unsupersede(ref: str, reason: str, as_json: bool) -> None:
-    """The note REF stands for itself again: the newer one did not take its place after all."""
-    _act("unsupersede", ref, as_json, reason=reason)
+    carry_out("reinstate", ref, as_json, reason=reason)
 
 
 @command(short_help="A note still holds.")
@@ -62,7 +44,40 @@ def confirm(ref: str, as_json: bool) -> None:
 
     Where an agent proposed to change a note that you endorsed, this is your no: with your passphrase the note stays as it is.
     """
-    _act("confirm", ref, as_json)
+    carry_out("confirm", ref, as_json)
+
+
+@command(short_help="A flagged note was reviewed.")
+@click.argument("ref")
+@click.option("--of", multiple=True, metavar="REF", help="Only what the fall of this ancestor raised.")
+def review(ref: str, of: tuple[str, ...], as_json: bool) -> None:
+    """The note REF was built on something that fell; you have looked at it, and it stands. Its warning goes."""
+    carry_out("review", ref, as_json, of=list(of))
+
+
+@command("link-evidence", short_help="Bind the user's words to a note.")
+@click.argument("ref")
+@click.argument("evidence", nargs=-1, required=True, metavar="TURN:EXCERPT…")
+def link_evidence(ref: str, evidence: tuple[str, ...], as_json: bool) -> None:
+    """Bind words that you said to the note REF: the number that `memd turns` shows, and an exact excerpt of that turn."""
+    carry_out("link_evidence", ref, as_json, evidence=[evidence_of(given) for given in evidence])
+
+
+@command(short_help="Settle a conflict of two notes.")
+@click.argument("a")
+@click.argument("b")
+@click.option("--a-wins", "how", flag_value="a_wins", help="B is revoked.")
+@click.option("--b-wins", "how", flag_value="b_wins", help="A is revoked.")
+@click.option(
+    "--both-demoted", "how", flag_value="both_demoted", help="Both stand, and keep what the conflict cost them."
+)
+@click.option("--merged", "how", flag_value="merged", help="B is absorbed into A.")
+@REASON
+def resolve(a: str, b: str, how: str | None, reason: str, as_json: bool) -> None:
+    """Settle the open conflict between the notes A and B. What was found wrong is revoked and names the note that put it right."""
+    if how is None:
+        raise click.UsageError("say how: --a-wins, --b-wins, --both-demoted or --merged")
+    carry_out("resolve", a, as_json, by=b, resolution=how, reason=reason)
 
 
 @command(short_help="A task is done.")
@@ -70,62 +85,11 @@ def confirm(ref: str, as_json: bool) -> None:
 @REASON
 def done(ref: str, reason: str, as_json: bool) -> None:
     """The task REF is done."""
-    _act("done", ref, as_json, reason=reason)
+    carry_out("done", ref, as_json, reason=reason)
 
 
 @command(short_help="A task is open again.")
 @click.argument("ref")
 def reopen(ref: str, as_json: bool) -> None:
     """The task REF is open again."""
-    _act("reopen", ref, as_json)
-
-
-WORDS = {
-    "promote": "promoted",
-    "revoke": "revoked",
-    "reinstate": "reinstated",
-    "supersede": "superseded",
-    "unsupersede": "is no longer superseded",
-    "confirm": "confirmed",
-    "done": "done",
-    "reopen": "open again",
-}
-SIGNABLE = ("promote", "revoke", "supersede", "confirm", "done")
-
-
-def _act(act: str, ref: str, as_json: bool, *, to: str = "", by: str = "", reason: str = "") -> None:
-    with Memd() as memd:
-        acted = memd.act(act, ref, to=to, by=by, reason=reason, sign=_may_sign(memd, act, to))
-        id_, uid, effect, told = acted.id, acted.uid, acted.effect, acted.told
-        if acted.plan is not None:
-            from memd_client.cli.sign import Asked, seal
-
-            sealed = seal(memd, acted.plan, Asked(act=act, id=acted.id, uid=acted.uid, by=by, reason=reason))
-            effect, told = "applied", [*told, *sealed.told]
-    if as_json:
-        screen.emit({"id": id_, "uid": uid, "effect": effect, "told": told})
-        return
-    match effect:
-        case "applied":
-            screen.say((f"[{id_}]", "bold"), f" {WORDS[act]}{f' to {to}' if to else ''}")
-        case "proposed":
-            screen.say(
-                (f"[{id_}]", "bold"),
-                (" proposed, not done: a person endorsed it, and only a person changes it", "yellow"),
-            )
-        case _:
-            screen.say((f"[{id_}]", "bold"), " as it was")
-    for line in told:
-        screen.say("  ", line)
-
-
-def _may_sign(memd: Memd, act: str, to: str) -> bool:
-    """Whether to ask for a plan. To become `human` is a signature and nothing else, so without a signer it ends here."""
-    if act not in SIGNABLE or (act == "promote" and to != "human"):
-        return False
-    from memd_client.cli.sign import can_sign, require_signer
-
-    if act == "promote":
-        require_signer(memd.home)
-        return True
-    return can_sign(memd.home)
+    carry_out("reopen", ref, as_json)

@@ -7,7 +7,7 @@ import click
 from memd_client import api
 from memd_client.cli import screen
 from memd_client.cli.screen import Part
-from memd_client.cli.shape import command, page
+from memd_client.cli.shape import command, evidence_of, page
 from memd_client.memd import BadUsage, Memd, Refused
 
 KINDS = "directive, task, gotcha, finding, decision"
@@ -93,7 +93,7 @@ def remember(
             proxies=proxies,
             process=process,
             tags=tags,
-            evidence=[_evidence(given) for given in evidence],
+            evidence=[evidence_of(given) for given in evidence],
             derived_from=derived_from,
             contradicts=contradicts,
             supersedes=supersedes,
@@ -141,13 +141,6 @@ def _stdin() -> str:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
         raise Refused("not-unicode", "The content is not valid UTF-8; send it again as UTF-8 text.") from error
-
-
-def _evidence(given: str) -> tuple[int, str]:
-    turn, colon, excerpt = given.partition(":")
-    if not colon or not turn.strip().isdecimal():
-        raise click.UsageError(f"--evidence is TURN:EXCERPT, TURN a number that `memd turns` shows, not {given[:40]!r}")
-    return int(turn), excerpt.strip()
 
 
 def _emit_remembered(told: api.Remembered) -> None:
@@ -343,7 +336,7 @@ def tell_rest(more: int, none: str = "") -> None:
 @command(short_help="One note with everything that is known of it.")
 @click.argument("ref")
 def show(ref: str, as_json: bool) -> None:
-    """One note with everything that is known of it. REF is an id (47 or [47]) or a uid."""
+    """One note with everything that is known of it. REF is an id (47 or [47]), a uid or a slug."""
     with Memd() as memd:
         reply = memd.show(ref)
     if as_json:

@@ -80,3 +80,11 @@ def page(function: F) -> F:
     """`--limit` and `--all` of what lists."""
     with_all = click.option("--all", "all_", is_flag=True, help="All of them, not a page.")(function)
     return click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many.")(with_all)
+
+
+def evidence_of(given: str) -> tuple[int, str]:
+    """(turn, excerpt) of TURN:EXCERPT. Raises click.UsageError."""
+    turn, colon, excerpt = given.partition(":")
+    if not colon or not turn.strip().isdecimal():
+        raise click.UsageError(f"evidence is TURN:EXCERPT, TURN a number that `memd turns` shows, not {given[:40]!r}")
+    return int(turn), excerpt.strip()

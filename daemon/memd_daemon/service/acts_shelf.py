@@ -5,7 +5,7 @@ from memd_daemon import errors
 from memd_daemon.model import event as ev
 from memd_daemon.model.fold import widens
 from memd_daemon.model.note import Note
-from memd_daemon.model.words import Kind, Priority
+from memd_daemon.model.words import Kind, Priority, Provenance
 from memd_daemon.service.case import Case
 from memd_daemon.service.repos import GLOBAL
 from memd_daemon.service.sheet import Sheet
@@ -29,10 +29,13 @@ def archive(sheet: Sheet, note: Note, case: Case) -> None:
 
 
 def restore(sheet: Sheet, note: Note, case: Case) -> None:
-    """Back into the working set."""
+    """Back into the working set; what a person endorsed and put away, only a person brings back."""
+    id_ = sheet.id_of(note)
     if note.shelf != "archived":
-        sheet.kept(f"note [{sheet.id_of(note)}] is not archived")
+        sheet.kept(f"note [{id_}] is not archived")
         return
+    if note.provenance == Provenance.HUMAN and not sheet.can_sign:
+        raise errors.NotSigner("bring back", id_)
     sheet.add("restored", note, _reasoned(sheet, note, case), change="archived -> active")
 
 
@@ -71,7 +74,7 @@ def amend(sheet: Sheet, note: Note, case: Case) -> None:
         return
     by_person = _needs_person(note, wanted)
     if by_person and not sheet.can_sign:
-        raise errors.NotSigner("let hold in more places", sheet.id_of(note))
+        raise errors.NotSigner("widen the scope of", sheet.id_of(note))
     sheet.add("amended", note, wanted, change=_told(note, wanted), by_person=by_person)
 
 

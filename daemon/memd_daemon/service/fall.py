@@ -66,9 +66,8 @@ def absorb(sheet: Sheet, note: Note, into: Note, reason: str) -> None:
     id_, taker = sheet.id_of(note), sheet.id_of(into)
     if note.uid == into.uid:
         raise errors.SameNote(id_, "absorb")
-    for one, what in ((note, "absorbed"), (into, "given another note to absorb")):
-        if one.revoked:
-            raise errors.NoteRevoked(sheet.id_of(one), what, sheet.id_of(one))
+    if into.revoked:
+        raise errors.NoteRevoked(taker, "given another note to absorb", taker)
     if note.absorbed_by == into.uid:
         sheet.kept(f"note [{id_}] was absorbed into [{taker}] already")
         return
