@@ -92,6 +92,7 @@ REPLY_MARGIN_MS: Final = 20  # kept back from a hook's deadline for the way home
 TIME_MS_PER_DAY: Final = 86_400_000
 MS_PER_S: Final = 1000
 S_PER_HOUR: Final = 3600
+MS_PER_MINUTE: Final = 60_000
 NS_PER_MS: Final = 1_000_000
 
 # the store
@@ -205,6 +206,8 @@ QUOTED_INPUT_MAX_CHARS: Final = 40  # of a wrong word that a refusal repeats
 NAME_DIGEST_CHARS: Final = 32  # hexadecimal digits of a digest that stands for a path
 NOTE_ID_MAX_DIGITS: Final = 18  # below 2**63
 SHA_SHOWN_CHARS: Final = 12  # of a commit: no chance collision in any one repository
+ID_SHOWN_CHARS: Final = 9  # of a session's or a subagent's id in a line: eight and an ellipsis tell two apart for a person
+LOG_DELIVERIES_MAX: Final = 50_000  # the newest, looked through for those of one note: half a second; then the log says so
 
 # the indexes behind the daemon
 IDENTIFIER_JUDGED_CHARS: Final = 256  # of a run of word characters, when it is told from prose

@@ -41,6 +41,8 @@ def test_the_rules_are_tried_in_this_order() -> None:
         "absent-on-branch",
         "sent-this-turn",
         "standing",
+        "paused",
+        "ignored",
         "below-gate",
     ]
     assert {rule.name for rule in RULES} < set(WHY)

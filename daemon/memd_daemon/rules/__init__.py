@@ -3,6 +3,9 @@
 `decide` first sifts each candidate by itself (`sift.RULES`, in that order), then lets a gotcha hold its edit back (`hold`), then
 packs what is left into the budget and the client's cap (`pack`), in the bundle's order (`order`). Every candidate is in the
 answer once: chosen, or left out by the name of one rule. `WHY` has the sentence behind each name.
+
+Where a change that nobody signed bears on the moment (`Situation.rest`), what a person endorsed is told as if it had not been made:
+the decision is first taken without it, and the endorsed notes of that one, with their corrections, are sure of their place.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,14 +16,16 @@ import msgspec
 from memd_daemon.frames.hold import HELD
 from memd_daemon.model.delivery import LeftOut
 from memd_daemon.rules.hold import holds
-from memd_daemon.rules.pack import SAYS, pack
+from memd_daemon.rules.pack import SAYS, corrections_of, pack
 from memd_daemon.rules.sift import RULES, Rule, sift
 from memd_daemon.rules.situation import (
     Candidate,
     Chosen,
     Decision,
+    Gate,
     GateEvidence,
     Situation,
+    Terms,
     budget_tokens,
 )
 
@@ -30,9 +35,11 @@ __all__ = [
     "Candidate",
     "Chosen",
     "Decision",
+    "Gate",
     "GateEvidence",
     "Rule",
     "Situation",
+    "Terms",
     "budget_tokens",
     "decide",
     "sift",
@@ -52,6 +59,8 @@ WHY: Final[dict[str, str]] = {
 
 def decide(now: Situation, candidates: Iterable[Candidate]) -> Decision:
     """What goes out at this moment. Depends on the set of candidates and on ``now`` alone, not on the candidates' order."""
+    candidates = list(candidates)
+    sure = _sure(now, candidates)
     left: list[LeftOut] = []
     pool: dict[bytes, Candidate] = {}
     for one in candidates:
@@ -60,26 +69,44 @@ def decide(now: Situation, candidates: Iterable[Candidate]) -> Decision:
             left.append(_left_out(one, rule))
         else:
             pool[one.view.note.uid] = one
-    return _held(now, list(pool.values()), left) or _packed(now, list(pool.values()), left)
+    found = list(pool.values())
+    return _held(now, found, left, sure) or _packed(now, found, left, sure)
+
+
+def _sure(now: Situation, candidates: Sequence[Candidate]) -> frozenset[bytes]:
+    """Uids of the notes that are told as always, whatever nobody signed.
+
+    Under a silence only endorsed ones are looked at, so that nothing is in their way.
+    """
+    if now.rest is None or now.rest.silent:
+        return frozenset()
+    always = decide(msgspec.structs.replace(now, rest=None), candidates)
+    told = [chosen.candidate for chosen in always.chosen]
+    endorsed = [one for one in told if one.endorsed]
+    return frozenset(one.view.note.uid for one in (*endorsed, *corrections_of(endorsed, told)))
 
 
 def _left_out(one: Candidate, rule: str) -> LeftOut:
     return LeftOut(uid=one.view.note.uid, id=one.view.id, rule=rule)
 
 
-def _packed(now: Situation, pool: Sequence[Candidate], left: Sequence[LeftOut], suffix: str = "") -> Decision:
+def _packed(
+    now: Situation, pool: Sequence[Candidate], left: Sequence[LeftOut], sure: frozenset[bytes], suffix: str = ""
+) -> Decision:
     if not pool:
         return Decision(left_out=tuple(left))
-    text, tokens, packed = pack(now, pool, suffix)
+    text, tokens, packed = pack(now, pool, suffix, sure)
     fell = [_left_out(one, packed.left[one.view.id]) for one in pool if one.view.id in packed.left]
     return Decision(text=text, tokens=tokens, chosen=packed.chosen(), left_out=(*left, *fell))
 
 
-def _held(now: Situation, pool: Sequence[Candidate], left: Sequence[LeftOut]) -> Decision | None:
+def _held(
+    now: Situation, pool: Sequence[Candidate], left: Sequence[LeftOut], sure: frozenset[bytes]
+) -> Decision | None:
     """The answer that holds the edit back, with every note that is worth it and fits; None where there is none."""
     worth = {one.view.note.uid: one for one in pool if holds(now, one)}
     rest = [_left_out(one, AFTER_THE_HOLD) for one in pool if one.view.note.uid not in worth]
-    decision = _packed(now, list(worth.values()), [*left, *rest], HELD)
+    decision = _packed(now, list(worth.values()), [*left, *rest], sure, HELD)
     if not decision.chosen:
         return None
     return msgspec.structs.replace(decision, hold=decision.chosen[0].candidate)

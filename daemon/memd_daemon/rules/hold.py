@@ -8,14 +8,15 @@ PLAN_MODE = "plan"
 
 
 def may_hold(now: Situation) -> bool:
-    """Whether this edit can be held at all: one hold a turn, never in plan mode, and only where the setting is on."""
-    at_edit = now.trigger == Moment.PRE_EDIT and now.permission_mode != PLAN_MODE
-    return at_edit and now.hold_enabled and not now.held_this_turn
+    """Whether this edit can be held at all: one hold a turn, and never in plan mode."""
+    return now.trigger == Moment.PRE_EDIT and now.permission_mode != PLAN_MODE and not now.held_this_turn
 
 
 def holds(now: Situation, one: Candidate) -> bool:
-    """Whether this note is worth it: `high`, not revoked, not auto, and in no rendering delivered to this context before."""
+    """Whether this note is worth it: `high`, not revoked, not auto, in no rendering delivered to this context before, and the
+    setting is on for it."""
     view, note = one.view, one.view.note
     new_here = note.uid not in now.standing and note.uid not in now.sent_this_turn
     worth = note.kind == Kind.GOTCHA and note.priority == Priority.HIGH
-    return may_hold(now) and worth and new_here and not view.revoked and view.frame_class != Provenance.AUTO
+    may = may_hold(now) and now.terms(one).hold_enabled
+    return may and worth and new_here and not view.revoked and view.frame_class != Provenance.AUTO

@@ -5,13 +5,15 @@
   a note is dropped.
 - A correction is taken right before what it corrects; where it does not fit, what it corrects does not go either.
 - Revoked directives take a bounded share of a block.
+- Notes that are sure of their place are taken first, into the block's whole budget; what nobody endorsed is taken into the budget
+  that is set for it (situation.py, `Terms`).
 - Whatever did not fit is counted in the block's last line, rules first; the line's own cost is part of the block's.
 
 Costs are added up note by note, one token more for each line end: the sum is never below the cost of the whole, since a text's
 tokens are the sum of its parts' and a part's bytes are rounded up. The finished block is measured once more as it is sent.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -19,7 +21,7 @@ from memd_daemon.frames import envelope
 from memd_daemon.frames.digest import rendering_digest
 from memd_daemon.frames.push import renderings
 from memd_daemon.limits import BYTES_PER_TOKEN, REVOKED_DIRECTIVES_MAX_TOKENS
-from memd_daemon.model.view import Weight
+from memd_daemon.model.view import NoteView, Weight
 from memd_daemon.model.words import Kind
 from memd_daemon.rules.order import is_revoked_directive, place
 from memd_daemon.rules.situation import Candidate, Chosen, Situation
@@ -73,7 +75,7 @@ class Packed:
             return CORRECTION_FIRST
         weight, count = min(self._weight, note.weight), len(self._taken) + 1
         opening_tokens, opening_units = self._opening(weight, count)
-        room = self._now.budget_tokens - self._tokens - opening_tokens - 1
+        room = note.budget_tokens - self._tokens - opening_tokens - 1
         if note.least_tokens > room:
             return BUDGET
         tokens, units = note.barest
@@ -98,7 +100,7 @@ class Packed:
             for level in range(len(note.texts) - 1):
                 tokens = self._tokens + note.tokens(level) - note.barest[0]
                 units = self._units + note.units(level) - note.barest[1]
-                within = tokens + opening_tokens <= self._now.budget_tokens
+                within = tokens + opening_tokens <= self._now.block_tokens
                 if within and units + opening_units <= self._now.cap_units:
                     note.level, self._tokens, self._units = level, tokens, units
                     break
@@ -130,7 +132,7 @@ class Packed:
 class _Note:
     """A candidate with its renderings, each measured once and only if it is needed."""
 
-    def __init__(self, now: Situation, candidate: Candidate) -> None:
+    def __init__(self, now: Situation, candidate: Candidate, sure: frozenset[bytes]) -> None:
         self._now = now
         self._sizes: dict[int, tuple[int, int]] = {}
         self._level = -1
@@ -138,6 +140,9 @@ class _Note:
         self.view = candidate.view
         self.place = place(candidate)
         self.weight = candidate.view.weight
+        self.is_sure = candidate.view.note.uid in sure
+        is_free = now.rest is None or self.is_sure or candidate.endorsed
+        self.budget_tokens = now.block_tokens if is_free else now.terms(candidate).budget_tokens
         self.is_tombstone = is_revoked_directive(candidate)
         self.least_tokens = 0 if self.view.revoked else len(self.view.content) // BYTES_PER_TOKEN
         """What the note costs at least, known without a rendering: most of a large store does not fit."""
@@ -179,13 +184,15 @@ class _Note:
         return Chosen(candidate=self.candidate, text=text, tokens=self.tokens(self.level), digest=digest)
 
 
-def pack(now: Situation, pool: Sequence[Candidate], suffix: str = "") -> tuple[str, int, Packed]:
+def pack(
+    now: Situation, pool: Sequence[Candidate], suffix: str = "", sure: frozenset[bytes] = frozenset()
+) -> tuple[str, int, Packed]:
     """(the block, its tokens, what is in it and what is not). ``pool``: candidates that no other rule leaves out, each once.
 
     ``suffix`` is a text of memd's own that follows the last line and counts with it. The block is "" where no note fits and no
-    rule is left out: then there is nothing to say.
+    rule is left out: then there is nothing to say. ``sure``: uids of notes that are taken before all others.
     """
-    notes = sorted((_Note(now, candidate) for candidate in pool), key=lambda note: note.place)
+    notes = sorted((_Note(now, candidate, sure) for candidate in pool), key=lambda note: note.place)
     corrections = _corrections(notes)
     turns = _turns(notes, corrections)
     packed = _take_all(now, turns, corrections, envelope.closing(()), suffix)
@@ -209,19 +216,36 @@ def _take_all(
 def _corrections(notes: Sequence[_Note]) -> dict[int, list[_Note]]:
     """Revoked note's id -> the notes here that correct it and hold themselves."""
     by_id = {note.view.id: note for note in notes}
-    links = [(note.view.id, note.view.replaced_by) for note in notes if note.view.revoked and note.view.replaced_by]
-    links += [(old, note.view.id) for note in notes for old in note.view.corrects]
     found: dict[int, list[_Note]] = {}
-    for old, new in links:
-        if old in by_id and new in by_id and by_id[old].view.revoked and not by_id[new].view.revoked:
-            found.setdefault(old, []).append(by_id[new])
+    for old, new in _links([note.view for note in notes]):
+        found.setdefault(old, []).append(by_id[new])
     return found
 
 
+def corrections_of(fallen: Iterable[Candidate], among: Sequence[Candidate]) -> list[Candidate]:
+    """Those ``among`` candidates that correct one of the ``fallen`` ones."""
+    ids = {one.view.id for one in fallen}
+    new = {new for old, new in _links([one.view for one in among]) if old in ids}
+    return [one for one in among if one.view.id in new]
+
+
+def _links(views: Sequence[NoteView]) -> Iterator[tuple[int, int]]:
+    """(id of a revoked note, id of one that corrects it and holds itself), of those here."""
+    by_id = {view.id: view for view in views}
+    links = [(view.id, view.replaced_by) for view in views if view.revoked and view.replaced_by]
+    links += [(old, view.id) for view in views for old in view.corrects]
+    return (
+        (old, new)
+        for old, new in links
+        if old in by_id and new in by_id and by_id[old].revoked and not by_id[new].revoked
+    )
+
+
 def _turns(notes: Sequence[_Note], corrections: dict[int, list[_Note]]) -> list[_Note]:
-    """The notes in the order in which they are tried: the bundle's, with each correction before what it corrects."""
+    """The notes in the order in which they are tried: the sure ones, then the bundle's order, with each correction before what it
+    corrects."""
     tried: dict[int, _Note] = {}
-    for note in notes:
+    for note in sorted(notes, key=lambda note: not note.is_sure):
         for turn in (*corrections.get(note.view.id, ()), note):
             tried.setdefault(turn.view.id, turn)
     return list(tried.values())
@@ -246,7 +270,7 @@ def _finished(now: Situation, notes: Sequence[_Note], packed: Packed) -> tuple[s
             return "", 0
         text = packed.text(_named(notes, packed.left))
         tokens = now.cost(text)
-        if tokens <= now.budget_tokens and now.units(text) <= now.cap_units:
+        if tokens <= now.block_tokens and now.units(text) <= now.cap_units:
             return text, tokens
         if not packed.shrink():
             return "", 0

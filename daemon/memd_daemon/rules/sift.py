@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from memd_daemon.frames.digest import rendering_digest, same_rendering
-from memd_daemon.limits import GATE_COSINE, GATE_IDF_SHARE, GATE_TERMS_MIN, GATE_WORDS_COSINE
+from memd_daemon.limits import GATE_TERMS_MIN, GATE_WORDS_COSINE
+from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Currency, Kind, Priority, Provenance, Shelf, TaskState
-from memd_daemon.rules.situation import Candidate, GateEvidence, Situation
+from memd_daemon.rules.situation import Candidate, Gate, GateEvidence, Situation
 from memd_hooks.events import Moment
 
 ARRIVES: Final[dict[Moment, frozenset[Kind]]] = {
@@ -35,6 +36,7 @@ _HIGH: Final = Priority.HIGH
 _AUTO: Final = Provenance.AUTO
 _ARCHIVED: Final = Shelf.ARCHIVED
 _CLOSED: Final = TaskState.CLOSED
+_GATE: Final = Gate()
 
 
 class Rule(NamedTuple):
@@ -104,23 +106,27 @@ def _standing(now: Situation, one: Candidate) -> bool:
     return seen is not None and same_rendering(seen, rendering_digest(one.view, now.tags, now.edited_here))
 
 
-def passes_gate(one: Candidate) -> bool:
+def passes_gate(one: Candidate, gate: Gate = _GATE) -> bool:
     """Whether a prompt has reason enough for this note (delivery.md, "Silence is the default on the prompt")."""
-    gate = one.gate
-    if gate is None:
+    seen = one.gate
+    if seen is None:
         return False
-    if not words_decide(gate):
-        return (gate.cosine or 0.0) >= GATE_COSINE
-    return gate.idf_share >= GATE_IDF_SHARE and (gate.terms >= GATE_TERMS_MIN or gate.identifiers > 0)
+    if not words_decide(seen, gate):
+        return (seen.cosine or 0.0) >= gate.cosine
+    return seen.idf_share >= gate.idf_share and (seen.terms >= GATE_TERMS_MIN or seen.identifiers > 0)
 
 
-def words_decide(gate: GateEvidence) -> bool:
+def words_decide(seen: GateEvidence, gate: Gate = _GATE) -> bool:
     """Whether the words in common decide: not where the two are near enough without them, or too far for words alone."""
-    return gate.cosine is None or GATE_WORDS_COSINE <= gate.cosine < GATE_COSINE
+    return seen.cosine is None or GATE_WORDS_COSINE <= seen.cosine < gate.cosine
 
 
 def _below_gate(now: Situation, one: Candidate) -> bool:
-    return now.trigger == _PROMPT_SUBMIT and not passes_gate(one)
+    return now.trigger == _PROMPT_SUBMIT and not passes_gate(one, now.terms(one).gate)
+
+
+def _silent(rule: str) -> Callable[[Situation, Candidate], bool]:
+    return lambda now, one: now.rest is not None and now.rest.silent == rule and not one.endorsed
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -145,6 +151,8 @@ RULES: Final[tuple[Rule, ...]] = (
         "sent-this-turn", "it was told in this turn already", lambda now, one: one.view.note.uid in now.sent_this_turn
     ),
     Rule("standing", "it stands in this context with the same rendering", _standing),
+    Rule(PAUSED_RULE, "memd is paused", _silent(PAUSED_RULE)),
+    Rule(IGNORED_RULE, "memd is kept out of this repository", _silent(IGNORED_RULE)),
     Rule("below-gate", "the prompt gives too little reason for it", _below_gate),
 )
 

@@ -10,9 +10,12 @@ from memd_daemon.limits import (
     BUDGET_START_TOKENS,
     BUDGET_SUBAGENT_TOKENS,
     BUDGET_SUBAGENTS_TURN_TOKENS,
+    GATE_COSINE,
+    GATE_IDF_SHARE,
 )
 from memd_daemon.model.delivery import DeliveredNote, LeftOut
 from memd_daemon.model.view import NoteView
+from memd_daemon.model.words import Provenance
 from memd_hooks.events import Moment
 
 Measure = Callable[[str], int]
@@ -27,6 +30,13 @@ class GateEvidence(msgspec.Struct, frozen=True, kw_only=True):
     identifiers: int = 0  # of these, the identifiers
 
 
+class Gate(msgspec.Struct, frozen=True, kw_only=True):
+    """What a prompt has to bring for a note to be told (delivery.md, "Silence is the default on the prompt")."""
+
+    cosine: float = GATE_COSINE
+    idf_share: float = GATE_IDF_SHARE
+
+
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A note that may be told now. ``score`` and ``gate`` are set where a prompt found it (recall.md)."""
 
@@ -34,9 +44,28 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     score: float = 0.0
     gate: GateEvidence | None = None
 
+    @property
+    def endorsed(self) -> bool:
+        """Whether a person stands behind what would be told: the note, or that it is struck through."""
+        view = self.view
+        return view.frame_class == Provenance.HUMAN or (view.tombstone is not None and view.tombstone.signed)
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """What the settings make of a moment, where they differ for what nobody endorsed (model/settings.py)."""
+
+    budget_tokens: int
+    gate: Gate = Gate()
+    hold_enabled: bool = True
+    silent: str = ""  # the name of the rule that keeps everything else out: "paused" or "ignored"
+
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """One moment in one context (session, agent, epoch)."""
+    """One moment in one context (session, agent, epoch).
+
+    ``budget_tokens``, ``gate`` and ``hold_enabled`` are what a person set, or the defaults. ``rest`` is set where a change that
+    nobody signed makes something else of them for notes that nobody endorsed.
+    """
 
     trigger: Moment
     session: str
@@ -53,8 +82,19 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     tags: Sequence[str] = ()  # names of the tags of all supported clients
     cost: Measure  # tokens of a text, never less than a quarter of its UTF-8 bytes (delivery.md, "Budget")
     budget_tokens: int  # for the whole block, the envelope included
+    gate: Gate = Gate()
+    rest: Terms | None = None
     units: Measure  # size of a text in the harness's own unit
     cap_units: int  # what the harness still takes in this answer
+
+    def terms(self, one: Candidate) -> "Situation | Terms":
+        """What holds for this note."""
+        return self if self.rest is None or one.endorsed else self.rest
+
+    @property
+    def block_tokens(self) -> int:
+        """What the block may cost at most, whatever is in it."""
+        return self.budget_tokens if self.rest is None else max(self.budget_tokens, self.rest.budget_tokens)
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,9 +131,12 @@ _BUDGETS = {
 }
 
 
-def budget_tokens(trigger: Moment, spent_on_subagents: int = 0) -> int:
-    """The budget of one block; 0 at a moment that tells nothing. ``spent_on_subagents``: tokens in this turn so far."""
-    budget = _BUDGETS.get(trigger, 0)
+def budget_tokens(trigger: Moment, spent_on_subagents: int = 0, setting: int | None = None) -> int:
+    """The budget of one block; 0 at a moment that tells nothing. ``spent_on_subagents``: tokens in this turn so far.
+
+    ``setting`` takes the place of the default.
+    """
+    budget = _BUDGETS.get(trigger, 0) if setting is None else setting
     if trigger == Moment.SUBAGENT_START:
         return max(0, min(budget, BUDGET_SUBAGENTS_TURN_TOKENS - spent_on_subagents))
     return budget
