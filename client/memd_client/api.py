@@ -11,6 +11,7 @@ import msgspec
 
 from memd_client.values import AnchorOut as AnchorOut
 from memd_client.values import BehindOut as BehindOut
+from memd_client.values import ChangedSetting as ChangedSetting
 from memd_client.values import DeliveredOut as DeliveredOut
 from memd_client.values import DeliveryOut as DeliveryOut
 from memd_client.values import EventOut as EventOut
@@ -25,6 +26,10 @@ from memd_client.values import NoteOut as NoteOut
 from memd_client.values import Plan as Plan
 from memd_client.values import PlanEvent as PlanEvent
 from memd_client.values import ProposalOut as ProposalOut
+from memd_client.values import SettingEventOut as SettingEventOut
+from memd_client.values import SettingOut as SettingOut
+from memd_client.values import SettingsLogReply as SettingsLogReply
+from memd_client.values import SettingsReply as SettingsReply
 from memd_client.values import SourceOut as SourceOut
 from memd_client.values import StaleOut as StaleOut
 from memd_client.values import StateOut as StateOut
@@ -153,8 +158,13 @@ class Show(Request, frozen=True):
 
 
 class LogReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest page, oldest first."""
+
     id: int
     events: list[EventOut]
+    head: str = ""  # how the note stands, in a line
+    more: int = 0  # how many earlier ones there are
+    local_since: str = ""  # deliveries before this time were not looked through; "" where all were
 
 
 class Log(Request, frozen=True):
@@ -162,6 +172,8 @@ class Log(Request, frozen=True):
     REPLY = LogReply
 
     ref: str
+    limit: int = 0  # 0: all
+    offset: int = 0  # of the newest
 
 
 class DecisionsReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -311,6 +323,36 @@ class Enrol(Request, frozen=True):
     acts: bool = False  # tell what each key signed, too
 
 
+class Settings(Request, frozen=True):
+    """Every setting as it stands; with ``key`` that one."""
+
+    VERB = "settings"
+    REPLY = SettingsReply
+
+    key: str = ""
+
+
+class ChangeSetting(Request, frozen=True):
+    """One change. ``how``: `set` (to ``values``), `unset`, or for a list `add` and `remove`. ``sign``: comes back as a plan."""
+
+    VERB = "set"
+    REPLY = ChangedSetting
+
+    key: str
+    how: str = "set"
+    values: list[str] = []
+    sign: bool = False
+
+
+class SettingsLog(Request, frozen=True):
+    """Every change of a setting, oldest first; with ``key`` that one's."""
+
+    VERB = "settings-log"
+    REPLY = SettingsLogReply
+
+    key: str = ""
+
+
 class StatusReply(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of `memd status`; every part is a map of plain values (docs/json.md)."""
 
@@ -324,6 +366,7 @@ class StatusReply(msgspec.Struct, frozen=True, kw_only=True):
     sessions: list[dict[str, Any]]
     people: list[dict[str, Any]]
     problems: list[dict[str, str]]
+    settings: dict[str, Any] = {}
 
 
 class Status(Request, frozen=True):
@@ -392,6 +435,6 @@ VERBS: dict[str, type[Request]] = {
     r.VERB: r
     for r in (
         Ping, Remember, Seal, Recall, ListNotes, Show, Log, Decisions, Trace, Act, Turns, Deliveries,
-        Enrol, Status, Stop, Verify, Reindex, FiredAt,
+        Settings, ChangeSetting, SettingsLog, Enrol, Status, Stop, Verify, Reindex, FiredAt,
     )
 }  # fmt: skip

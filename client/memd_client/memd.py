@@ -171,9 +171,9 @@ class Memd:
         """One note with everything that is known of it."""
         return self.ask(api.Show(ref=ref), api.ShowReply)
 
-    def log(self, ref: str) -> api.LogReply:
-        """The events of one note, oldest first."""
-        return self.ask(api.Log(ref=ref), api.LogReply)
+    def log(self, ref: str, *, limit: int = 0, offset: int = 0) -> api.LogReply:
+        """Everything that happened to one note: of the newest a page, oldest first; ``limit`` 0 is all."""
+        return self.ask(api.Log(ref=ref, limit=limit, offset=offset), api.LogReply)
 
     def decisions(
         self, ref: str = "", *, around: int = 3, all_scopes: bool = False, limit: int = 50, offset: int = 0
@@ -267,6 +267,21 @@ class Memd:
         )
         return self.ask(request, api.EnrolReply)
 
+    def settings(self, key: str = "") -> api.SettingsReply:
+        """Every setting as it stands; with ``key`` that one."""
+        return self.ask(api.Settings(key=key), api.SettingsReply)
+
+    def set(self, key: str, how: str = "set", values: Sequence[str] = (), *, sign: bool = False) -> api.ChangedSetting:
+        """Changes a setting: `set`, `unset`, or for a list of repositories `add` and `remove`.
+
+        With ``sign`` nothing is recorded yet: the reply holds the plan that `seal` carries out.
+        """
+        return self.ask(api.ChangeSetting(key=key, how=how, values=list(values), sign=sign), api.ChangedSetting)
+
+    def settings_log(self, key: str = "") -> api.SettingsLogReply:
+        """Every change of a setting, oldest first."""
+        return self.ask(api.SettingsLog(key=key), api.SettingsLogReply)
+
     def status(self) -> api.StatusReply:
         """How everything is; answered also while the daemon is busy."""
         return self.ask(api.Status(), api.StatusReply, wait_s=STATUS_WAIT_S)
@@ -281,7 +296,7 @@ class Memd:
         ``announced``: a person's deliberate stop, which only a session's start, `begin` or a write ends.
         """
         known = self._reach.announced()
-        pid = self.ask(api.Stop(announced=announced), api.StopReply).pid
+        pid = self.ask(api.Stop(announced=announced, env=self._named_sessions()), api.StopReply).pid
         if not self._reach.ended(known):
             raise Unreachable(
                 "still-stopping", f"The daemon (pid {pid}) was asked to stop and has not gone yet; `memd logs`."
@@ -326,13 +341,16 @@ class Memd:
 
     def _body(self, request: api.Request) -> bytes:
         if type(request).VERB not in PLACELESS:
-            environment = wire.parse_environment(wire.environment_lines(self._environ))
-            request = msgspec.structs.replace(request, cwd=self._here(), env=environment)
+            request = msgspec.structs.replace(request, cwd=self._here(), env=self._named_sessions())
         try:
             return msgspec.msgpack.encode(request)
         except UnicodeEncodeError as error:
             what = "a text, or the name of the current directory or of a session, is not valid UTF-8"
             raise Refused("not-unicode", f"memd keeps UTF-8 only, and {what}.") from error
+
+    def _named_sessions(self) -> dict[str, str]:
+        """The session variables of the environment, and nothing else of it."""
+        return wire.parse_environment(wire.environment_lines(self._environ))
 
     def _here(self) -> str:
         try:

@@ -26,7 +26,7 @@ GONE_WAIT_S = 15.0  # a daemon finishes what it has in hand (5 s at most), then 
 SIGNAL_WAIT_S = 6.0  # a little longer than its own grace for work in hand
 POLL_S = 0.01  # the pace at which a daemon that is going is looked at
 
-WRITES = frozenset({"remember", "seal", "act", "enrol"})
+WRITES = frozenset({"remember", "seal", "act", "enrol", "set"})
 """Verbs that start a daemon also after a deliberate stop."""
 PLACELESS = frozenset({"ping", "status", "stop", "fired"})
 """Verbs that are not told where the asker stands: they work in a directory whose name is not UTF-8, or that is gone."""

@@ -145,18 +145,30 @@ class DeliveryOut(msgspec.Struct, frozen=True, kw_only=True):
     left_out: list[LeftOutOut]
     tokens: int
     vectors: str
+    notices: bool = False  # whether lines of memd's own stood before the notes
 
 
 class EventOut(msgspec.Struct, frozen=True, kw_only=True):
-    uid: str
+    """One thing that happened to a note. ``line`` is ``when``, ``who`` and ``what``."""
+
+    uid: str  # "" for what is local
     type: str
     at: str
     actor: str
     surface: str
     session: str
     signed: bool
-    effect: str
+    effect: str  # applied, kept, proposed, without effect, waits; of a delivery: delivered, offered
     line: str
+    when: str = ""
+    who: str = ""
+    what: str = ""
+    agent: str = ""  # the subagent's id
+    reason: str = ""  # whole, as it was given
+    notes: list[int] = []  # ids of the other notes that take part
+    local: bool = False  # happened on this machine alone, and stands in no commit
+    times: int = 1  # of deliveries in a row at one kind of moment
+    last_at: str = ""  # the last of them
 
 
 class FaultOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,6 +198,36 @@ class KeyOut(msgspec.Struct, frozen=True, kw_only=True):
     endorses: list[int] = []  # notes that are `human` by its signature today
 
 
+class SettingOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting as it stands. ``value`` and ``default``: a number, a word, or a list of directories (or scopes of repositories)."""
+
+    key: str
+    value: int | float | str | list[str]
+    default: int | float | str | list[str]
+    is_set: bool  # whether a change stands; the next five are of that change
+    signed: bool
+    at: str
+    actor: str
+    surface: str
+    session: str
+    says: str
+    takes: str
+
+
+class SettingEventOut(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of a setting. ``value`` is as people write it, "" where it was taken back to the default."""
+
+    uid: str
+    key: str
+    value: str
+    at: str
+    actor: str
+    surface: str
+    session: str
+    signed: bool
+    effect: str  # applied, kept, or without effect
+
+
 class PlanEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event that a signature is asked for: the very bytes, and what the signature is bound to."""
 
@@ -211,3 +253,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     store: bytes
     events: list[PlanEvent]
     key_id: bytes
+
+
+class SettingsReply(msgspec.Struct, frozen=True, kw_only=True):
+    settings: list[SettingOut]
+
+
+class ChangedSetting(msgspec.Struct, frozen=True, kw_only=True):
+    setting: SettingOut
+    effect: str  # applied, kept, or planned
+    told: list[str] = []
+    plan: Plan | None = None  # of a signed change: nothing is recorded yet
+
+
+class SettingsLogReply(msgspec.Struct, frozen=True, kw_only=True):
+    events: list[SettingEventOut]

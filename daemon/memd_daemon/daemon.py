@@ -3,7 +3,6 @@
 `open` does only what the first answer needs: store, ledger, redactor. Indexes and the model come in behind `begin`.
 """
 
-import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -16,11 +15,27 @@ import msgspec
 from memd_client import __version__, api, wire
 from memd_daemon.mcp_door import Door
 from memd_daemon.redact import Redactor
-from memd_daemon.service import chronicle, deliver, explain, lifecycle, people, recall, remember, spool, status, upkeep
+from memd_daemon.service import (
+    chronicle,
+    deliver,
+    explain,
+    history,
+    lifecycle,
+    notices,
+    people,
+    recall,
+    remember,
+    settings,
+    spool,
+    status,
+    upkeep,
+)
+from memd_daemon.service.asker import asker_of
 from memd_daemon.service.clients import PEER
 from memd_daemon.service.cost import Costs
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.search import Search
+from memd_daemon.service.terms import idle_exit_s
 from memd_daemon.service.tools import Tools
 from memd_daemon.service.watch import Watch
 from memd_daemon.store.lmdb_log import open_ledger, open_store
@@ -56,6 +71,7 @@ class Daemon:
             chance=os.urandom,
             tags=tuple(tags),
         )
+        notices.take_in_stop(parts)
         return cls(parts)
 
     def begin(self) -> None:
@@ -102,16 +118,23 @@ class Daemon:
             "recall": partial(recall.recall, parts),
             "list": partial(explain.list_notes, parts),
             "show": partial(explain.show, parts),
-            "log": partial(explain.log_of, parts),
+            "log": partial(history.log_of, parts),
             "decisions": partial(chronicle.decisions, parts),
             "trace": partial(chronicle.trace, parts),
             "act": partial(lifecycle.act, parts, plans),
             "turns": partial(explain.turns, parts),
             "deliveries": partial(explain.deliveries, parts),
+            "settings": partial(settings.told, parts),
+            "set": partial(settings.change, parts, plans),
+            "settings-log": partial(settings.log_of, parts),
             "enrol": self._enrol,
             "verify": lambda _: upkeep.verify(parts),
             "reindex": partial(upkeep.reindex, parts),
         }
+
+    def idle_exit_s(self) -> int:
+        """Seconds without a session after which there is no use for a daemon."""
+        return idle_exit_s(self.parts.settings(), self.parts.now_ms())
 
     def _ping(self, _: api.Ping) -> api.Pong:
         return api.Pong(pid=os.getpid(), version=__version__, home=str(self.parts.home), ready=self.parts.search.ready)
@@ -128,8 +151,8 @@ class Daemon:
     def _stop(self, stop: Callable[[], None], request: api.Stop) -> api.StopReply:
         """A deliberate stop is marked before the address goes: a hook that finds none would start the next daemon."""
         if request.announced:
-            with contextlib.suppress(OSError):  # a full disk must not keep a daemon alive
-                (self.parts.home / "run" / "stopped").touch(mode=0o600)
+            asker = asker_of(self.parts.ledger, request.env, request.surface)
+            notices.mark_stop(self.parts.home, notices.Stop(at=self.parts.now_ms(), session=asker.session))
         stop()
         return api.StopReply(pid=os.getpid())
 

@@ -320,7 +320,7 @@ class EmptyQuery(UsageError):
     """A recall needs a question: say in a few words what you want to know."""
 
 
-# --- settings (model/settings.py)
+# --- settings that change by events
 
 
 class UnknownSetting(UsageError):

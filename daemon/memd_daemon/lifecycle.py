@@ -166,7 +166,7 @@ async def _serve(home: Path, daemon: Daemon) -> None:
         _tell_address(home, path)
         daemon.begin()
         log.info("serving, version %s", __version__)
-        watch = asyncio.ensure_future(_watch_idle(server, leave))
+        watch = asyncio.ensure_future(_watch_idle(server, daemon.idle_exit_s, leave))
         await server.serve(stopped)
         watch.cancel()
         log.info("stopping")
@@ -176,15 +176,16 @@ async def _serve(home: Path, daemon: Daemon) -> None:
         Path(socket_path(home)).unlink(missing_ok=True)
 
 
-async def _watch_idle(server: Server, leave: Callable[[], None]) -> None:
-    """Ends the daemon after `idle_exit` without a session; looks seldom, so that idling costs nothing."""
+async def _watch_idle(server: Server, idle_exit_s: Callable[[], int], leave: Callable[[], None]) -> None:
+    """Ends the daemon after `idle_exit_hours` without a session; looks seldom, so that idling costs nothing."""
     while True:
-        left = limits.IDLE_EXIT_S - (time.monotonic() - server.served_at)
+        allowed = idle_exit_s()
+        left = allowed - (time.monotonic() - server.served_at)
         if left <= 0:
-            log.info("idle for %d s", limits.IDLE_EXIT_S)
+            log.info("idle for %d s", allowed)
             leave()
             return
-        await asyncio.sleep(left)
+        await asyncio.sleep(min(left, limits.IDLE_LOOK_S))
 
 
 def _tell_address(home: Path, path: str) -> None:

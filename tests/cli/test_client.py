@@ -37,6 +37,9 @@ METHODS = {
     api.Ping: Memd.ping,
     api.Status: Memd.status,
     api.Verify: Memd.verify,
+    api.Settings: Memd.settings,
+    api.ChangeSetting: Memd.set,
+    api.SettingsLog: Memd.settings_log,
     api.FiredAt: Memd.fired,
 }
 

@@ -36,6 +36,9 @@ class FakeDaemon:
     def begin(self) -> None:
         return
 
+    def idle_exit_s(self) -> int:
+        return limits.IDLE_EXIT_S
+
 
 class FakeServer:
     """Is asked to stop while it serves, and looks whether it can still be found while it finishes its work."""

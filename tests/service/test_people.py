@@ -57,7 +57,7 @@ def test_an_endorsed_rule_is_a_directive_in_the_first_session(desk: Desk, person
     assert desk.ask(api.Status()).store["commits"] == before + 1
     told = context_of(desk.start())
     assert f"[{id_}] DIRECTIVE (standing rule from the user — follow it): {RULE}" in told
-    assert told.startswith("memd: 1 note, endorsed by the user.")
+    assert "\nmemd: 1 note, endorsed by the user.\n" in told
 
 
 def test_asking_for_a_plan_records_nothing(desk: Desk, person: Person) -> None:
@@ -65,7 +65,7 @@ def test_asking_for_a_plan_records_nothing(desk: Desk, person: Person) -> None:
     before = desk.ask(api.Status()).store["events"]
     desk.remember(RULE, kind="directive", endorse=True)
     assert desk.ask(api.Status()).store["events"] == before
-    assert desk.start() == ""
+    assert RULE not in desk.start()
 
 
 def test_a_wrong_signature_records_nothing_and_burns_the_plan(desk: Desk, person: Person) -> None:
@@ -237,7 +237,7 @@ def test_what_derives_from_an_auto_note_is_framed_as_auto_until_endorsed(desk: D
     weak = desk.remember("The cache key ignores the locale.", provenance="auto")
     made = desk.remember("So translations can be served wrongly.", kind="directive", derived_from=[str(weak.id)])
     assert shown(desk, made.id).note.frame_class == "auto"
-    assert desk.start() == ""
+    assert "translations" not in desk.start()
     person.seal(desk.act("promote", made.id, to="human", sign=True).plan)
     assert shown(desk, made.id).note.frame_class == "human"
     assert "translations can be served wrongly" in context_of(desk.start(source="clear"))

@@ -66,7 +66,9 @@ def _stopped(memd: Memd) -> int | None:
             raise
     run = memd.home / "run"
     if run.is_dir():
-        (run / "stopped").touch(mode=0o600)
+        mark = run / "stopped"
+        mark.touch(mode=0o600)
+        mark.write_bytes(msgspec.json.encode({"at": time.time_ns() // 1_000_000}))
     return None
 
 

@@ -141,6 +141,7 @@ def _lines(told: dict[str, Any]) -> list[tuple[str, list[Part]]]:
     lines.append(("spool", [_spooled(told["spool"])]))
     for waits in _queue(told["queue"]):
         lines.append(("queue", [(waits, "yellow")]))
+    lines += [("setting", _setting(setting)) for setting in told["settings"].get("changed", [])]
     lines += [("session", _session(session)) for session in told["sessions"]]
     lines += [("key", _person(person)) for person in told["people"]]
     return lines
@@ -213,6 +214,14 @@ def _last(last: dict[str, Any]) -> list[Part]:
     session = last["session"][:SHOWN_SESSION_CHARS]
     tokens = screen.count(last["tokens"], "token")
     return [f"{_age(last['at'])} at {last['trigger']}, session {session}: {notes} ({tokens}, {last['state']})"]
+
+
+def _setting(setting: dict[str, Any]) -> list[Part]:
+    """A setting that is not its default, and who stands behind it."""
+    value = setting["value"]
+    words = " ".join(value) if isinstance(value, list) else str(value)
+    signed = ("  signed", "green") if setting["signed"] else ("  not signed", "yellow")
+    return [f"{setting['key']} {words}", (f"  since {str(setting['at'])[:10]}", "dim"), signed]
 
 
 def _spooled(spool: dict[str, Any]) -> Part:

@@ -64,7 +64,7 @@ def deliveries(session: str, limit: int, all_: bool, as_json: bool) -> None:
 
 
 def _delivery(delivery: api.DeliveryOut) -> list[Part]:
-    told = " ".join(f"[{note.id}]" for note in delivery.notes)
+    told = " ".join([*(["notices"] if delivery.notices else []), *(f"[{note.id}]" for note in delivery.notes)])
     left = ", ".join(f"[{left.id}] {left.rule}" for left in delivery.left_out)
     return [
         (_minute(delivery.at), "dim"),

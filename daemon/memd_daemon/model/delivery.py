@@ -4,9 +4,17 @@ A **context** is one (session, agent) from its start, clear or compaction to the
 (session, agent, epoch, turn, note, rendering digest, state).
 """
 
+import hashlib
 from enum import StrEnum
+from typing import Final
 
 import msgspec
+
+from memd_daemon.model.ids import UID_BYTES
+
+
+NOTICES_UID: Final = hashlib.sha256(b"memd/notices").digest()[:UID_BYTES]
+"""Stands among the notes of a delivery for memd's own lines that were in it (service/notices.py); no note's, since no UUIDv7."""
 
 
 class DeliveryState(StrEnum):

@@ -1,7 +1,7 @@
 """Which notes may be told at a moment, before the rules decide: lookups by index, never a scan of the store."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from memd_daemon.model.note import Note
 from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Kind, Priority, Provenance
 from memd_daemon.rules.sift import words_decide
-from memd_daemon.rules.situation import Candidate, GateEvidence
+from memd_daemon.rules.situation import Candidate, Gate, GateEvidence
 from memd_daemon.service.known import Known, Views
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.recall import weighed
@@ -133,27 +133,32 @@ def _that_prompts_tell(snapshot: Snapshot, id_: int) -> Note | None:
 
 
 def on_prompt(
-    parts: Parts, snapshot: Snapshot, place: Place, hits: Iterable[Hit], match: Callable[[str], Match]
+    parts: Parts,
+    snapshot: Snapshot,
+    place: Place,
+    hits: Iterable[Hit],
+    match: Callable[[str], Match],
+    gates: Collection[Gate],
 ) -> list[Candidate]:
-    """Findings among the hits, best first, each with the evidence that the gate reads."""
+    """Findings among the hits, best first, each with the evidence that one of the ``gates`` reads."""
     found = []
     for hit in hits:
         note = _that_prompts_tell(snapshot, hit.id)
         if note is None:
             continue
-        gate = GateEvidence(cosine=hit.cosine)
-        if words_decide(gate):
+        seen = GateEvidence(cosine=hit.cosine)
+        if any(words_decide(seen, gate) for gate in gates):
             words = match(snapshot.text(note.shown.content) or "")
-            gate = GateEvidence(
+            seen = GateEvidence(
                 cosine=hit.cosine, idf_share=words.idf_share, terms=words.terms, identifiers=words.identifiers
             )
         score, _ = weighed(parts, note, hit.relevance)
-        found.append((score, note, gate))
+        found.append((score, note, seen))
         if len(found) >= limits.PROMPT_CANDIDATES:
             break
     found.sort(key=lambda f: (-f[0], f[1].uid))
     views = _grounded(parts, place, (view_from_log(snapshot, note, place) for _, note, _ in found))
-    return [Candidate(view=view, score=score, gate=gate) for view, (score, _, gate) in zip(views, found, strict=True)]
+    return [Candidate(view=view, score=score, gate=seen) for view, (score, _, seen) in zip(views, found, strict=True)]
 
 
 MOMENTS_THAT_TELL = frozenset(

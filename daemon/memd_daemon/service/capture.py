@@ -1,4 +1,8 @@
-"""What hooks tell memd: the user's turns, verbatim but for redaction, and commits (evidence.md; hooks.md, section 4)."""
+"""What hooks tell memd: the user's turns, verbatim but for redaction, and commits (evidence.md; hooks.md, section 4).
+
+Nothing of it is kept under a pause, signed or not, or where memd is kept out (model/settings.py). What was spooled counts by the
+moment it was said: a hook cannot know of a pause, so what it wrote aside during one goes unread, also when the pause is over.
+"""
 
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -6,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from memd_client import wire
 from memd_daemon import limits
 from memd_daemon.ground import repository
 from memd_daemon.model import event as ev
@@ -13,13 +18,15 @@ from memd_daemon.model.turn import Turn, Witness
 from memd_daemon.model.words import Attestation, Kind, Priority, Provenance, SourceType, Surface
 from memd_daemon.service import text
 from memd_daemon.service.asker import Asker, stands_in, system
+from memd_daemon.service.clients import Client
 from memd_daemon.service.names import is_safe
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.remember import commit_note
 from memd_daemon.service.repos import Place
+from memd_daemon.service.terms import directory_of
 from memd_daemon.service.wanted import Wanted
 from memd_daemon.store.port import Txn
-from memd_hooks.events import HookEvent
+from memd_hooks.events import Harness, HookEvent
 from memd_hooks.harness.git import is_replay
 
 _CUT = "\n[cut by memd: the prompt was longer]"
@@ -41,6 +48,45 @@ def attestation_of(witness: Witness, *, person_entry: bool, nested: bool) -> Att
     if nested or not person_entry:
         return Attestation.HEADLESS
     return Attestation.REPLAYED if witness.spooled else Attestation.CAPTURED
+
+
+def is_kept(parts: Parts, place: Place, spooled_at_ms: int = 0) -> bool:
+    """Whether memd keeps what is said at this place now, or was said when it was spooled (UTC, Unix ms)."""
+    settings, now_ms = parts.settings(), parts.now_ms()
+    if settings.is_default:
+        return True
+    is_paused = settings.paused_at(spooled_at_ms) if spooled_at_ms else settings.is_paused(now_ms)
+    return not is_paused and not settings.is_out(place.scope, directory_of(place), now_ms)
+
+
+def store_prompt(
+    parts: Parts,
+    hook: wire.Hook,
+    harness: Harness,
+    event: HookEvent,
+    place: Place,
+    client: Client | None,
+    at_ms: int,
+    *,
+    spooled: bool,
+) -> Stored | None:
+    """The user's turn, durable when this returns; None where it is not to be kept."""
+    if not is_kept(parts, place, at_ms if spooled else 0):
+        return None
+    witness = Witness(
+        peer_pid=client.pid if client else 0,
+        ancestors=client.ancestors if client else (),
+        entry_point=event.entry_point,
+        transcript_path=event.transcript_path,
+        prompt_id=event.prompt_id,
+        spooled=spooled,
+    )
+    attestation = attestation_of(
+        witness,
+        person_entry=event.entry_point in harness.PERSON_ENTRY_POINTS,
+        nested=bool(client and client.nested),
+    )
+    return store_turn(parts, event, place, witness, attestation, hook.request_id, at_ms)
 
 
 def store_turn(
@@ -100,9 +146,11 @@ def record_commit(parts: Parts, event: HookEvent, place: Place, at_ms: int = 0, 
     The commit is the one at HEAD; for a call that was spooled at ``at_ms`` (Unix ms) what HEAD's reflog says of that moment. The
     session is named where memd has heard of it, and the hook, whose process is ``pid``, stands under its client.
 
-    None during a rebase, cherry-pick, am, revert or merge: those move commits that are known.
+    None during a rebase, cherry-pick, am, revert or merge: those move commits that are known; and where it is not to be kept.
     """
     checkout = place.checkout
+    if not is_kept(parts, place, at_ms):
+        return None
     if not checkout.common or repository.in_progress(checkout.git_dir):
         return None
     made = _commit_made(checkout.root, at_ms)

@@ -12,22 +12,23 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotInTime
 from copy import copy
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from memd_client import wire
 from memd_daemon import limits
-from memd_daemon.model.delivery import Context, Delivery
-from memd_daemon.model.turn import Witness
-from memd_daemon.rules import Candidate, Decision, Situation, budget_tokens, decide
-from memd_daemon.service import candidates, capture, names
+from memd_daemon.model.delivery import NOTICES_UID, Context, Delivery
+from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE, Settings
+from memd_daemon.rules import Candidate, Decision, Situation, decide
+from memd_daemon.service import candidates, capture, names, notices
 from memd_daemon.service.clients import Client, client_above
 from memd_daemon.service.contexts import DELIVERED, OFFERED, entered, with_paths
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place, files_at, place_of, scopes_at
 from memd_daemon.service.search import Hit, Match
+from memd_daemon.service.terms import LOUD, Silence, gates_of, silence_at, terms_of
 from memd_daemon.store.port import LedgerSnapshot, Snapshot
 from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
 
@@ -42,6 +43,9 @@ CLIENT_MOMENTS: Final = frozenset({Moment.SESSION_START, Moment.PROMPT_SUBMIT, M
 TOLD_BEFORE: Final = frozenset({"standing", "sent-this-turn"})
 """Rules that leave a note out because this context was told it (rules/sift.py)."""
 
+NO_NEWS: Final = TOLD_BEFORE | {PAUSED_RULE, IGNORED_RULE}
+"""Rules whose silence the ledger does not keep: `status` tells of a pause, and `memd config log`."""
+
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One hook call, understood, with what does not change while it is answered."""
@@ -55,21 +59,44 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     match: Callable[[str], Match] | None = None
     vectors: str = ""
     pid: int = 0  # of the hook's process; 0 where the system does not say
+    settings: Settings = Settings()
+    here: Silence = LOUD  # where the session works
+    there: Silence = LOUD  # there, or where the files lie
 
     @property
     def own_paths(self) -> tuple[str, ...]:
         """Paths in the session's own repository, which its context remembers."""
-        return self.paths if self.at.scope == self.place.scope else ()
+        return self.paths if self.at.scope == self.place.scope and not self.here.everything else ()
+
+
+class Owed(NamedTuple):
+    """The bundle that a context was owed: memd's own lines, then the notes."""
+
+    told: Decision = Decision()
+    lines: notices.Notices | None = None
+
+    @property
+    def text(self) -> str:
+        return BLOCK_BREAK.join(filter(None, (self.lines.text if self.lines else "", self.told.text)))
+
+    @property
+    def tokens(self) -> int:
+        return self.told.tokens + (self.lines.tokens if self.lines else 0)
+
+    @property
+    def goes(self) -> bool:
+        """Whether anything of it goes out."""
+        return bool(self.told.chosen or self.lines)
 
 
 class Deliverer:
     """Answers hooks. Safe to call from any thread."""
 
-    def __init__(self, parts: Parts, harnesses: Mapping[str, Harness], hold: bool = True) -> None:
+    def __init__(self, parts: Parts, harnesses: Mapping[str, Harness]) -> None:
         self._parts = parts
         self._harnesses = harnesses
         self._names = {name: h.CLIENT_NAMES for name, h in harnesses.items() if h.CAP_UNITS}
-        self._hold = hold
+        self._board = notices.Board(parts)
         self._decisions: dict[tuple[object, ...], Decision] = {}
         self._lock = threading.Lock()
         self._open: dict[bytes, bytes] = {}  # request ids as they came -> as they are kept, until their receipts
@@ -150,15 +177,21 @@ class Deliverer:
         """Stores a prompt's turn and searches the notes for it; resolves the paths of a file moment."""
         asked, vectors = None, ""
         hits: Sequence[Hit] = ()
+        now_ms, settings = self._parts.now_ms(), self._parts.settings()
+        here = silence_at(settings, now_ms, place)
         if event.moment == Moment.PROMPT_SUBMIT:
-            pending = self._embedding.submit(self._parts.search.embed, event.prompt)
+            pending = None if here.everything else self._embedding.submit(self._parts.search.embed, event.prompt)
             if not hook.is_probe:
-                store_prompt(self._parts, hook, harness, event, place, client, self._parts.now_ms(), spooled=False)
-            asked = candidates.Asked(self._parts, scopes_at(place, event.session), event.prompt)
-            vector, vectors = self._query_vector(event.prompt, pending, hook.deadline_ns)
-            hits = asked.hits(vector)
+                capture.store_prompt(self._parts, hook, harness, event, place, client, now_ms, spooled=False)
+            if pending is not None:
+                asked = candidates.Asked(self._parts, scopes_at(place, event.session), event.prompt)
+                vector, vectors = self._query_vector(event.prompt, pending, hook.deadline_ns)
+                hits = asked.hits(vector)
         at, paths = files_at(self._parts, place, event.cwd, event.paths)
         return Call(
+            settings=settings,
+            here=here,
+            there=here if at is place else silence_at(settings, now_ms, place, at),
             hook=hook,
             event=event,
             place=place,
@@ -192,7 +225,7 @@ class Deliverer:
         if call.event.moment not in candidates.MOMENTS_THAT_TELL:
             return HookAnswer(), None, context
         with self._parts.store.read() as snapshot:
-            owed = Decision()
+            owed = Owed()
             if context.bundle != DELIVERED:
                 owed = self._bundle(snapshot, ledger, call, context, harness)
             own = self._own(snapshot, ledger, call, context, harness, owed)
@@ -200,11 +233,16 @@ class Deliverer:
 
     def _bundle(
         self, snapshot: Snapshot, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness
-    ) -> Decision:
+    ) -> Owed:
         trigger = Moment(context.bundle_trigger)
+        now = self._situation(call, ledger, context, harness, trigger, harness.CAP_UNITS, Owed())
+        own = self._board.at_start(snapshot, call.settings, call.place) if not context.agent else None
+        if own is not None and now.standing.get(NOTICES_UID) == own.digest:
+            own = None
+        if call.here.everything:
+            return Owed(Decision(), own)
         found = candidates.at_start(self._parts, snapshot, ledger, call.place, context)
-        now = self._situation(call, ledger, context, harness, trigger, harness.CAP_UNITS, Decision())
-        return self._decided(snapshot, harness, now, found)
+        return Owed(self._decided(snapshot, harness, _after(now, own, harness), found), own)
 
     def _decided(self, snapshot: Snapshot, harness: Harness, now: Situation, found: list[Candidate]) -> Decision:
         """What `decide` says, kept: starts of a repository are told the very same, edits of a file find the same notes standing.
@@ -226,6 +264,9 @@ class Deliverer:
             frozenset(now.sent_this_turn.intersection(uid for uid, _, _ in notes)),
             now.edited_here,
             now.budget_tokens,
+            now.gate,
+            now.hold_enabled,
+            now.rest,
             now.cap_units,
             harness.NAME,
         )
@@ -244,14 +285,17 @@ class Deliverer:
         call: Call,
         context: Context,
         harness: Harness,
-        owed: Decision,
+        owed: Owed,
     ) -> Decision:
         """What this very moment brings; a start brings nothing beyond its bundle."""
         found: list[Candidate] = []
+        if call.there.everything:
+            return Decision()
         if call.event.moment in FILE_MOMENTS:
             found = candidates.on_paths(self._parts, snapshot, call.at, context.session, call.paths)
         elif call.match is not None:
-            found = candidates.on_prompt(self._parts, snapshot, call.place, call.hits, call.match)
+            gates = gates_of(call.settings, self._parts.now_ms())
+            found = candidates.on_prompt(self._parts, snapshot, call.place, call.hits, call.match, gates)
         if not found:
             return Decision()
         cap = harness.CAP_UNITS - (harness.cost_units(owed.text + BLOCK_BREAK) if owed.text else 0)
@@ -266,15 +310,20 @@ class Deliverer:
         harness: Harness,
         trigger: Moment,
         cap_units: int,
-        owed: Decision,
+        owed: Owed,
     ) -> Situation:
         event = call.event
         open_since = self._parts.now_ms() - limits.OFFER_OPEN_MS
         standing = ledger.standing(context.session, context.agent, context.epoch, open_since=open_since)
-        standing |= {c.candidate.view.note.uid: c.digest for c in owed.chosen}
+        standing |= {c.candidate.view.note.uid: c.digest for c in owed.told.chosen}
         spent = ledger.turn_tokens(context.session, context.turn, Moment.SUBAGENT_START)
         sent = ledger.turn_notes(context.session, context.agent, context.turn) if context.turn else set()
         sent &= standing.keys()  # an offer that was lost, or what stood before a compaction, is not in this context
+        entries = harness.PERSON_ENTRY_POINTS
+        own, rest = terms_of(call.settings, trigger, context, entries, spent, self._parts.now_ms())
+        silent = (call.there if trigger in FILE_MOMENTS else call.here).rest
+        if silent:
+            rest = msgspec.structs.replace(rest, silent=silent)
         return Situation(
             trigger=trigger,
             session=context.session,
@@ -283,29 +332,31 @@ class Deliverer:
             directory=call.place.inside,
             with_person=context.with_person,
             permission_mode=event.permission_mode,
-            hold_enabled=self._hold,
+            hold_enabled=own.hold_enabled,
             held_this_turn=ledger.held_in_turn(context.session, context.agent, context.turn),
             sent_this_turn=frozenset(sent),
             standing=standing,
             edited_here=frozenset(context.edited),
             tags=self._parts.tags,
             cost=self._parts.cost,
-            budget_tokens=budget_tokens(trigger, spent),
+            budget_tokens=own.budget_tokens,
+            gate=own.gate,
+            rest=None if rest is own else rest,
             units=harness.cost_units,
             cap_units=cap_units,
         )
 
     def _told(
-        self, call: Call, context: Context, owed: Decision, own: Decision
+        self, call: Call, context: Context, owed: Owed, own: Decision
     ) -> tuple[HookAnswer, Delivery | None, Context]:
         held = own.hold is not None
         context = with_paths(context, call.event.moment, () if held else call.own_paths)
-        context = msgspec.structs.replace(context, bundle=_bundle_after(context, owed))
+        context = msgspec.structs.replace(context, bundle=_bundle_after(context, owed, call.here))
         said = BLOCK_BREAK.join(text for text in (owed.text, own.text) if text)
         answer = HookAnswer(hold=said) if held else HookAnswer(context=said)
-        chosen, left_out = (*owed.chosen, *own.chosen), (*owed.left_out, *own.left_out)
-        if not chosen and all(left.rule in TOLD_BEFORE for left in left_out):
-            return answer, None, context  # silence about what was told before is no news
+        chosen, left_out = (*owed.told.chosen, *own.chosen), (*owed.told.left_out, *own.left_out)
+        if not owed.lines and not chosen and all(left.rule in NO_NEWS for left in left_out):
+            return answer, None, context
         delivery = Delivery(
             request=call.hook.request_id,
             at=self._parts.now_ms(),
@@ -317,8 +368,8 @@ class Deliverer:
             turn=context.turn,
             repo=call.place.scope,
             held=held,
-            bundle=bool(owed.chosen),
-            notes=tuple(c.delivered() for c in chosen),
+            bundle=owed.goes,
+            notes=(*((owed.lines.delivered(),) if owed.lines else ()), *(c.delivered() for c in chosen)),
             left_out=left_out,
             tokens=owed.tokens + own.tokens,
             vectors=call.vectors,
@@ -347,37 +398,26 @@ def _goes_out(hook: wire.Hook, delivery: Delivery, reply: bytes) -> bool:
     return bool(reply or not delivery.notes) and hook.deadline_ns > time.monotonic_ns()
 
 
-def _bundle_after(context: Context, owed: Decision) -> str:
-    """What becomes of the context's bundle. One whose notes stand in an offer still open waits for that offer's receipt."""
-    if owed.chosen:
+def _after(now: Situation, own: notices.Notices | None, harness: Harness) -> Situation:
+    """The moment with what memd's own lines leave of budget and cap; directives keep their floor."""
+    if own is None:
+        return now
+    spent = own.tokens + 1
+    rest = now.rest and msgspec.structs.replace(now.rest, budget_tokens=max(0, now.rest.budget_tokens - spent))
+    return msgspec.structs.replace(
+        now,
+        budget_tokens=max(now.budget_tokens - spent, min(now.budget_tokens, limits.SETTING_START_MIN_TOKENS)),
+        rest=rest,
+        cap_units=now.cap_units - harness.cost_units(own.text + BLOCK_BREAK),
+    )
+
+
+def _bundle_after(context: Context, owed: Owed, here: Silence) -> str:
+    """What becomes of the context's bundle. One whose notes stand in an offer still open waits for that offer's receipt; one that
+    a silence kept back is owed as it was."""
+    if here.rest:
+        return context.bundle
+    if owed.goes:
         return OFFERED
-    waits = context.bundle == OFFERED and any(left.rule in TOLD_BEFORE for left in owed.left_out)
+    waits = context.bundle == OFFERED and any(left.rule in TOLD_BEFORE for left in owed.told.left_out)
     return OFFERED if waits else DELIVERED
-
-
-def store_prompt(
-    parts: Parts,
-    hook: wire.Hook,
-    harness: Harness,
-    event: HookEvent,
-    place: Place,
-    client: Client | None,
-    at_ms: int,
-    *,
-    spooled: bool,
-) -> capture.Stored:
-    """The user's turn, durable when this returns."""
-    witness = Witness(
-        peer_pid=client.pid if client else 0,
-        ancestors=client.ancestors if client else (),
-        entry_point=event.entry_point,
-        transcript_path=event.transcript_path,
-        prompt_id=event.prompt_id,
-        spooled=spooled,
-    )
-    attestation = capture.attestation_of(
-        witness,
-        person_entry=event.entry_point in harness.PERSON_ENTRY_POINTS,
-        nested=bool(client and client.nested),
-    )
-    return capture.store_turn(parts, event, place, witness, attestation, hook.request_id, at_ms)

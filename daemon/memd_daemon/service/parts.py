@@ -14,6 +14,7 @@ from memd_daemon.ground.files import FileGround
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uuid7
 from memd_daemon.model.note import Note
+from memd_daemon.model.settings import Settings
 from memd_daemon.model.words import Actor
 from memd_daemon.service.asker import Asker
 from memd_daemon.service.behind import Behind
@@ -21,9 +22,10 @@ from memd_daemon.service.calls import Calls
 from memd_daemon.service.findings import Findings
 from memd_daemon.service.known import KnownViews
 from memd_daemon.service.search import Search
+from memd_daemon.service.standing import KnownSettings
 from memd_daemon.service.struck import Struck
 from memd_daemon.service.tally import Tally
-from memd_daemon.store.port import Draft, Ledger, Store
+from memd_daemon.store.port import Draft, Ledger, Snapshot, Store
 
 
 class Placing(TypedDict, total=False):
@@ -52,11 +54,19 @@ class Parts:
     ground: FileGround = field(default_factory=FileGround)
     checkouts: Checkouts = field(default_factory=Checkouts)
     views: KnownViews = field(default_factory=KnownViews)
+    known_settings: KnownSettings = field(default_factory=KnownSettings)
     tally: Tally = field(default_factory=Tally)
     behind: Behind = field(default_factory=Behind)
     findings: Findings = field(default_factory=Findings)
     struck: Struck = field(default_factory=Struck)
     calls: Calls = field(default_factory=Calls)
+
+    def settings(self, snapshot: Snapshot | None = None) -> Settings:
+        """The settings as they stand, at this snapshot or now."""
+        if snapshot is not None:
+            return self.known_settings.at(snapshot, self.store.info.store)
+        with self.store.read() as now:
+            return self.known_settings.at(now, self.store.info.store)
 
     def new_uid(self) -> bytes:
         return uuid7(self.now_ms(), self.chance(limits.UID_RANDOM_BYTES))

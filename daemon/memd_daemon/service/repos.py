@@ -235,9 +235,12 @@ _CHANGED: Final = ("\ufffd", "[redacted:")
 
 
 def name_of(snapshot: Snapshot, scope: str) -> str:
-    """A repository's name for people; its uid where it is unknown here."""
+    """A repository's name for people; its scope where it is unknown here."""
+    path = path_of(snapshot, scope)
+    return Path(path).name or path if path else scope
+
+
+def path_of(snapshot: Snapshot, scope: str) -> str:
+    """Where a repository was last seen first, for people; "" where it is unknown here."""
     about = snapshot.setting(f"repo/about/{scope.removeprefix('repo:')}")
-    if about is None:
-        return scope
-    known = msgspec.msgpack.decode(about, type=Known)
-    return Path(known.path.removesuffix("/.git")).name or known.path
+    return "" if about is None else msgspec.msgpack.decode(about, type=Known).path.removesuffix("/.git")

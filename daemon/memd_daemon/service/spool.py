@@ -21,7 +21,7 @@ from typing import Final
 from memd_client import wire
 from memd_daemon import errors, limits
 from memd_daemon.service import capture, names
-from memd_daemon.service.deliver import store_prompt
+from memd_daemon.service.capture import store_prompt
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import place_of
 from memd_hooks.events import Harness, Moment

@@ -8,7 +8,7 @@ import msgspec
 
 from memd_client import __version__, api
 from memd_daemon import limits
-from memd_daemon.service import spool
+from memd_daemon.service import settings, spool
 from memd_daemon.service.enrolments import enrolments
 from memd_daemon.service.explain import delivery_out, ids_of, iso
 from memd_daemon.service.hookcounts import HookCounts
@@ -20,6 +20,7 @@ def status(parts: Parts, counts: HookCounts, started_ms: int) -> api.StatusReply
     """Everything `memd status` says."""
     with parts.store.read() as snapshot:
         store, spooled, people = _store(parts, snapshot), _spool(parts, snapshot), _people(parts, snapshot)
+        changed = [msgspec.to_builtins(one) for one in settings.changed_from_default(parts, snapshot)]
         model = parts.search.model_id
         waiting = len(snapshot.unembedded(model, limits.STATUS_QUEUE_MAX)) if model else 0
     last = next(parts.ledger.deliveries(), None)
@@ -39,6 +40,7 @@ def status(parts: Parts, counts: HookCounts, started_ms: int) -> api.StatusReply
         sessions=_sessions(parts),
         people=people,
         problems=[*_problems(parts, spooled), *parts.findings.told()],
+        settings={"changed": changed},
     )
 
 

@@ -1,0 +1,209 @@
+"""What a session is told of memd itself at its start: stops, unsigned settings, new keys. The words stand in frames/notices.py.
+
+- A **stop** is marked in `run/stopped` with who asked for it; the next daemon takes the mark in and tells of it for a day after its
+  own start, to every main context whose start bundle falls into that day.
+- An unsigned **pause** or **list** that bears on the place is told for as long as it does, a pause that is over and a list that was
+  changed for a day after. The other unsigned settings are told while they stand.
+- A key's **enrolment** is told for `limits.ENROLMENT_TOLD_DAYS`.
+
+Notices are part of the start bundle: they stand before its notes, count against its budget and its client's cap, and are told once
+in an epoch unless their words have changed. They come under a pause and in an ignored repository too, since that is what they are
+about. Subagents are not told: nobody reads what they say.
+"""
+
+import contextlib
+import hashlib
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from memd_daemon import errors, limits
+from memd_daemon.frames import notices as words
+from memd_daemon.model.delivery import NOTICES_UID, DeliveredNote
+from memd_daemon.model.ids import hybrid_ms
+from memd_daemon.model.setting_keys import HOLD, IGNORE, LISTS, PAUSE, covers
+from memd_daemon.model.settings import Change, Settings
+from memd_daemon.service.enrolments import Enrolled, enrolments
+from memd_daemon.service.names import id_kept
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.repos import Place
+from memd_daemon.service.terms import directory_of
+from memd_daemon.store.port import Snapshot
+
+log: Final = logging.getLogger("memd.notices")
+
+_STOPPED: Final = "notice/stopped"
+"""Setting: the last deliberate stop that a daemon has found marked."""
+
+
+class Notices(msgspec.Struct, frozen=True, kw_only=True):
+    """The lines as they go out."""
+
+    text: str
+    digest: bytes
+    tokens: int
+
+    def delivered(self) -> DeliveredNote:
+        """The ledger's row."""
+        return DeliveredNote(uid=NOTICES_UID, id=0, digest=self.digest, tokens=self.tokens)
+
+
+class Board:
+    """Where the notices of one store hang. Under the delivery lock."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._of: Settings | None = None
+        self._keys: list[Enrolled] = []
+
+    def at_start(self, snapshot: Snapshot, settings: Settings, place: Place) -> Notices | None:
+        """What a main context that starts at this place is told; None for nothing.
+
+        ``settings``: as the parts keep them, a new value whenever a commit has touched the store's own subject.
+        """
+        if settings is not self._of:
+            self._of, self._keys = settings, enrolments(snapshot, self._parts.store.info.store)
+        now_ms = self._parts.now_ms()
+        lines = [
+            *_of_stop(snapshot, now_ms),
+            *_of_settings(settings, place, now_ms),
+            *_of_keys(self._keys, now_ms, self._parts.tags),
+        ]
+        if not lines:
+            return None
+        text = "\n".join(lines)
+        digest = hashlib.sha256(text.encode()).digest()[: limits.RENDERING_DIGEST_BYTES]
+        return Notices(text=text, digest=digest, tokens=self._parts.cost(text))
+
+
+# --- settings
+
+
+def _of_settings(settings: Settings, place: Place, now_ms: int) -> Iterator[str]:
+    if settings.is_default:
+        return
+    yield from _of_pause(settings, now_ms)
+    yield from _of_lists(settings, place, now_ms)
+    others = [c for c in settings.unsigned(now_ms) if c.key not in (PAUSE, *LISTS) and _bears(c)]
+    if others:
+        yield words.changed(others)
+
+
+def _bears(change: Change) -> bool:
+    """Whether the setting bears on what is told."""
+    return change.key.startswith(("budget.", "gate.")) or change.key == HOLD
+
+
+def _of_pause(settings: Settings, now_ms: int) -> Iterator[str]:
+    standing = settings.change(PAUSE, now_ms)
+    if standing is not None and not standing.signed:
+        yield words.paused(standing)
+        return
+    unsigned = (pause for pause in settings.pauses if not pause.begun.signed)
+    over = [pause for pause in unsigned if 0 < pause.end <= now_ms < pause.end + limits.NOTICE_TOLD_MS]
+    if over:
+        yield words.pause_over(over[-1].begun, over[-1].end)
+
+
+def _of_lists(settings: Settings, place: Place, now_ms: int) -> Iterator[str]:
+    is_out = settings.silence(place.scope, directory_of(place), now_ms) != ""
+    for key in LISTS:
+        stand = settings.stands.get(key)
+        change = stand.later if stand is not None else None
+        if change is None:
+            continue
+        if is_out and _keeps_out(settings, change, place, now_ms):
+            yield words.ignored(change)
+        elif now_ms < change.at + limits.NOTICE_TOLD_MS:
+            yield words.list_changed(change)
+
+
+def _keeps_out(settings: Settings, change: Change, place: Place, now_ms: int) -> bool:
+    """Whether this very change of a list keeps memd out of the place."""
+    if settings.change(change.key, now_ms) != change or not isinstance(change.value, tuple):
+        return False
+    is_listed = covers(change.value, place.scope, directory_of(place))
+    return is_listed if change.key == IGNORE else not is_listed
+
+
+# --- keys
+
+
+def _of_keys(keys: Sequence[Enrolled], now_ms: int, tags: Sequence[str]) -> Iterator[str]:
+    since = now_ms - limits.ENROLMENT_TOLD_DAYS * limits.TIME_MS_PER_DAY
+    recent = [key for key in keys if key.at_ms >= since and _is_time(key.at_ms)]
+    for key in recent[-limits.NOTICE_ENROLMENTS_MAX :]:
+        if key.rejected_ms:
+            yield words.rejected(key.at_ms, key.fingerprint)
+        else:
+            yield words.enrolled(key.at_ms, key.terminal, key.fingerprint, tags)
+    if len(recent) > limits.NOTICE_ENROLMENTS_MAX:
+        yield words.more_enrolled(len(recent) - limits.NOTICE_ENROLMENTS_MAX)
+
+
+# --- stops
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A deliberate stop: when (UTC, Unix ms), by a command of which session ("" for none that is known), when memd ran again."""
+
+    at: int
+    session: str = ""
+    started: int = 0
+
+
+def mark_stop(home: Path, stop: Stop) -> None:
+    """Marks a deliberate stop, so that no hook starts the next daemon. Raises nothing: a full disk keeps no daemon alive."""
+    with contextlib.suppress(OSError):
+        mark = home / "run" / "stopped"
+        mark.touch(mode=0o600)
+        mark.write_bytes(msgspec.json.encode(stop))
+
+
+def take_in_stop(parts: Parts) -> None:
+    """Keeps what the mark of a deliberate stop says, for the sessions that start from now on. The mark stays where it is."""
+    marked = _marked(parts.home)
+    if marked is None:
+        return
+    stop = msgspec.structs.replace(marked, session=id_kept(marked.session), started=parts.now_ms())
+    try:
+        parts.store.write(lambda txn: txn.put_setting(_STOPPED, msgspec.msgpack.encode(stop)))
+    except errors.MemdError as refusal:  # a daemon that cannot write still answers
+        log.warning("a stop could not be taken in: %s", refusal.code)
+
+
+def _marked(home: Path) -> Stop | None:
+    """What stands in the mark; its own time where that cannot be read, None where there is none."""
+    try:
+        with os.fdopen(os.open(home / "run" / "stopped", _OPENING), "rb") as file:
+            seen, told = os.fstat(file.fileno()), file.read(limits.STOP_MARK_MAX_BYTES)
+    except OSError:
+        return None
+    try:
+        stop = msgspec.json.decode(told, type=Stop)
+    except msgspec.MsgspecError:
+        stop = Stop(at=0)
+    return stop if _is_time(stop.at) else Stop(at=seen.st_mtime_ns // limits.NS_PER_MS)
+
+
+_OPENING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK | os.O_NOFOLLOW
+
+
+def _is_time(unix_ms: int) -> bool:
+    return 0 < unix_ms <= hybrid_ms(limits.HYBRID_TIME_MAX)
+
+
+def _of_stop(snapshot: Snapshot, now_ms: int) -> Iterator[str]:
+    raw = snapshot.setting(_STOPPED)
+    if raw is None:
+        return
+    try:
+        stop = msgspec.msgpack.decode(raw, type=Stop)
+    except msgspec.MsgspecError:
+        return
+    if now_ms < stop.started + limits.NOTICE_TOLD_MS:
+        yield words.stopped(stop.at, words.who(stop.session), stop.started)

@@ -1,0 +1,51 @@
+"""The settings as they stand, kept: every hook asks for them, and they change a few times a year.
+
+They are folded anew when a commit has touched the store's own subject, and taken again else. Commits that came from elsewhere are
+not in this store's own count; after one of those the fold is made anew too.
+"""
+
+import threading
+from collections.abc import Mapping
+
+from memd_daemon.model.settings import Change, Settings, folded, locked
+from memd_daemon.store.port import Snapshot
+
+
+class KnownSettings:
+    """The settings of one store. Safe to call from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._version = (-1, -1)
+        self._seq = 0
+        self._known = Settings()
+        self._locks: Mapping[str, Change] = {}
+
+    def hold_fast(self, locks: Mapping[str, Change]) -> None:
+        """From here on these values stand, whatever events say; {} lets them go."""
+        with self._lock:
+            self._locks, self._version = dict(locks), (-1, -1)
+
+    def at(self, snapshot: Snapshot, store: bytes) -> Settings:
+        """The settings at this snapshot, which is no write in progress; the very same value while nothing changed them.
+
+        ``store``: the subject's uid.
+        """
+        version = snapshot.version()
+        with self._lock:
+            if version == self._version:
+                return self._known
+            seq = snapshot.last_seq()
+            own = version[0] - self._version[0] == seq - self._seq > 0 and self._version[0] >= 0
+            if not own or store in snapshot.changed_since(self._seq):
+                self._known = self._anew(snapshot, store)
+            self._version, self._seq = version, seq
+            return self._known
+
+    def within(self, txn: Snapshot, store: bytes) -> Settings:
+        """The settings as a write in progress sees them; nothing of it is kept."""
+        with self._lock:
+            return self._anew(txn, store)
+
+    def _anew(self, snapshot: Snapshot, store: bytes) -> Settings:
+        return locked(folded(snapshot.events_of(store), store), self._locks)
