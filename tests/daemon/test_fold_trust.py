@@ -234,3 +234,82 @@ def test_what_a_signature_has_no_room_for_is_not_signed(content: bytes, revision
     made = event("promoted", fresh_uid(), promoted, actor="human", key_id=ANNA.key_id)
     stored = msgspec.structs.replace(log.add(made), sig=b"s" * 64)
     assert not trust.is_signed(stored, None, log.identity(), proof)
+
+
+THIEF = b"T" * 16  # an origin that somebody makes up
+
+
+def slipped(log: Log, made: Event, by: Person, *, hlc: int, seq: int = 1, note: Note | None = None) -> Stored:
+    """An event that was put into the file afterwards, as the commit of another origin, at whatever time."""
+    placed = log.add(made, by, note)
+    log.events[-1] = msgspec.structs.replace(placed, hlc=hlc, origin=THIEF, seq=seq)
+    return log.events[-1]
+
+
+def rejection(person: Person, seen: tuple[tuple[bytes, int], ...]) -> Event:
+    return event("key_rejected", STORE, ev.KeyRejected(key_id=person.key_id, seen=seen))
+
+
+def test_the_log_begins_with_this_stores_own_chain() -> None:
+    """A commit under another name, dated before the first key, founds nothing; where the own chain has no key, the first does."""
+    log = Log()
+    log.add(event("recorded", fresh_uid(), recorded()))
+    log.enrol(ANNA, by=ANNA, recovery=RECOVERY)
+    slipped(log, event("key_enrolled", STORE, MALLORY.enrolment()), MALLORY, hlc=0)
+    found = trust.identity_of(STORE, log.events, proof, ORIGIN)
+    assert [e.public for e in found.enrolments] == [ANNA.public]
+    elsewhere = trust.identity_of(STORE, log.events, proof, b"another replica.")
+    assert [e.public for e in elsewhere.enrolments] == [MALLORY.public]
+
+
+@pytest.mark.parametrize(("seq", "stands"), [(1, True), (2, True), (3, False)])
+def test_a_rejected_key_dates_nothing_back(seq: int, stands: bool) -> None:
+    """Of what it signed before its rejection counts what whoever rejected it knew: other chains up to where they were seen."""
+    log = Log()
+    note = Life().now
+    log.enrol(ANNA, recovery=RECOVERY)
+    made = event("promoted", note.uid, payload_for("promoted", note))
+    early = slipped(log, made, ANNA, hlc=2, seq=seq, note=note)
+    log.add(rejection(ANNA, ((ORIGIN, 2), (THIEF, 2))), RECOVERY)
+    assert trust.is_signed(early, note, log.identity(), proof) is stands
+
+
+@pytest.mark.parametrize("seen", [((ORIGIN, 3),), ()])
+def test_what_a_rejected_key_enrolled_behind_everybodys_back_is_taken_back(seen: tuple[tuple[bytes, int], ...]) -> None:
+    """With all that rests on it: a strange key, its rejection of Bert, and so Carl stays whom Bert enrolled afterwards.
+
+    A rejection that does not say what was seen ends the key and no more.
+    """
+    carl, log = Person("carl"), Log()
+    log.enrol(ANNA, by=ANNA, recovery=RECOVERY)
+    log.enrol(BERT, by=ANNA)
+    log.enrol(carl, by=BERT)
+    slipped(log, event("key_enrolled", STORE, MALLORY.enrolment()), ANNA, hlc=2, seq=1)
+    slipped(log, rejection(BERT, ((ORIGIN, 1),)), MALLORY, hlc=2, seq=2)
+    log.add(rejection(ANNA, seen), RECOVERY)
+    standing = {e.public for e in log.identity().standing()}
+    assert standing == ({BERT.public, carl.public} if seen else {MALLORY.public})
+
+
+def test_a_rejection_takes_back_nothing_that_it_stands_on() -> None:
+    """Whoever was enrolled by the key that he rejects has not, by saying he knew of nothing, enrolled nobody."""
+    log = Log()
+    log.enrol(ANNA, recovery=RECOVERY)
+    log.enrol(MALLORY, by=ANNA)
+    log.add(rejection(ANNA, ((ORIGIN, 1),)), MALLORY)
+    assert enrolled(log) == {"mallory"}
+    log.add(rejection(MALLORY, ((ORIGIN, 3),)), RECOVERY)
+    assert enrolled(log) == set()
+
+
+def test_a_later_recovery_code_ends_with_its_key_and_dates_nothing_back() -> None:
+    """The founder's stands for ever; that of a rejected key enrols nobody behind everybody's back."""
+    code, log = Person("another code"), Log()
+    log.enrol(ANNA, by=ANNA, recovery=RECOVERY)
+    log.enrol(BERT, by=ANNA, recovery=code)
+    assert log.identity().recovery_now() == (RECOVERY.public, code.public)
+    slipped(log, event("key_enrolled", STORE, MALLORY.enrolment()), code, hlc=2, seq=9)
+    assert enrolled(log) == {"anna", "bert", "mallory"}
+    log.add(rejection(BERT, ((ORIGIN, 2),)), ANNA)
+    assert enrolled(log) == {"anna"}
+    assert log.identity().recovery_now() == (RECOVERY.public,)

@@ -234,8 +234,11 @@ class KeyEnrolled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class KeyRejected(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A key ends. ``seen``: (origin, number) of the newest commit of each chain that whoever rejected it knew; () is not said."""
+
     key_id: bytes
     reason: bytes = b""
+    seen: tuple[tuple[bytes, int], ...] = ()
 
 
 class SettingChanged(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,9 @@ The **identity log** is made of the `key_enrolled` and `key_rejected` events who
   stands, and is no weaker for it: who can write into the file can sign with a key of his own as well. Of several that could be the
   first, that of this store's own chain is; a commit under another origin's name can be slipped in before it without a gap;
 - a later one counts where it is signed by a key enrolled at its place, or by a recovery key;
-- a rejection is signed likewise and ends the key from its place on; what the key signed before stands;
+- a rejection is signed likewise and ends the key from its place on; what the key signed before stands. It names the chains that
+  its writer knew, so that whoever has the rejected key can date nothing back: what stands before it and in none of those commits
+  counts as signed after it, and so does a key event of that kind, of which nothing is left;
 - the founder's recovery key stands for ever, a later key's as long as the key does.
 
 An event counts as **signed** where its actor is `human`, it was committed in this store (``Header.store``), its ``key_id`` names a
@@ -20,7 +22,7 @@ key enrolled at its place, and the signature verifies. Keys of other stores prov
 otherwise found a store of his own and endorse with its key.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, cast
 
 import msgspec
@@ -54,10 +56,16 @@ class Enrolment(msgspec.Struct, frozen=True, kw_only=True):
     recovery_public: bytes
     since: Place
     until: Place | None = None
+    seen: tuple[tuple[bytes, int], ...] = ()  # by whoever ended it; () is not said
     founder: bool = False
 
     def stands_at(self, place: Place) -> bool:
-        return self.since < place and (self.until is None or place < self.until)
+        return self.since < place and (self.until is None or (place < self.until and self.was_seen(place)))
+
+    def was_seen(self, place: Place) -> bool:
+        """Whether the place lies in a commit that whoever ended the key knew."""
+        _, origin, seq, _ = place
+        return not self.seen or seq <= dict(self.seen).get(origin, 0)
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,16 +142,65 @@ def what_is_signed(event: ev.Event, note_before: Note | None) -> tuple[bytes, in
 
 def identity_of(store: bytes, events: Iterable[Stored], proof: Proof, origin: bytes = b"") -> Identity:
     """The identity log in ``events`` of the store's own subject. ``origin``: whose chain this store writes itself."""
-    identity = Identity(store=store)
     ordered = fold.order(e for e in events if e.event.type in KEY_TYPES and e.store == store)[0]
     first = _founding(ordered, proof, origin)
+    void: dict[bytes, frozenset[bytes]] = {}  # rejection -> the key events that it takes back
+    vain: set[bytes] = set()  # rejections that would take back what they stand on
+    identity = _folded(store, ordered, proof, first, void)
+    while (found := _dated_back(identity, ordered, proof, void, vain)) is not None:
+        at, taken = found
+        later = {s.event.uid for s in ordered if s.place > at.place}
+        tried = {cause: uids for cause, uids in void.items() if cause in later}
+        tried[at.event.uid] = taken | void.get(at.event.uid, frozenset())
+        without = _folded(store, ordered, proof, first, tried)
+        if at.event.uid in without.accepted:
+            identity, void = without, tried
+        else:
+            vain.add(at.event.uid)
+    return identity
+
+
+def _folded(
+    store: bytes, ordered: Sequence[Stored], proof: Proof, first: bytes, void: Mapping[bytes, frozenset[bytes]]
+) -> Identity:
+    identity = Identity(store=store)
+    out = frozenset().union(*void.values())
     for stored in ordered:
-        payload = _payload(stored)
+        payload = _payload(stored) if stored.event.uid not in out else None
         if isinstance(payload, ev.KeyEnrolled):
             identity = _enrol(identity, stored, payload, proof, first)
         elif isinstance(payload, ev.KeyRejected):
             identity = _reject(identity, stored, payload, proof)
     return identity
+
+
+def _dated_back(
+    identity: Identity,
+    ordered: Sequence[Stored],
+    proof: Proof,
+    void: Mapping[bytes, frozenset[bytes]],
+    vain: Collection[bytes],
+) -> tuple[Stored, frozenset[bytes]] | None:
+    """The last rejection before which its key signed key events that nobody had seen, and those; None where there is none."""
+    counted = [s for s in ordered if s.event.uid in identity.accepted]
+    for at in reversed(counted):
+        ended = [e for e in identity.enrolments if e.until == at.place and e.seen]
+        if at.event.uid in vain or not ended:
+            continue
+        taken = {
+            s.event.uid
+            for s in counted
+            for e in ended
+            if e.since < s.place < at.place and not e.was_seen(s.place) and _signed_by(e, s, proof)
+        }
+        if taken - void.get(at.event.uid, frozenset()):
+            return at, frozenset(taken)
+    return None
+
+
+def _signed_by(one: Enrolment, stored: Stored, proof: Proof) -> bool:
+    keys = (one.public, *(() if one.founder or not one.recovery_public else (one.recovery_public,)))
+    return bool(stored.sig) and any(_proves(proof, stored, key) for key in keys)
 
 
 def _payload(stored: Stored) -> msgspec.Struct | None:
@@ -186,7 +243,10 @@ def _reject(identity: Identity, stored: Stored, payload: ev.KeyRejected, proof: 
     standing = [e for e in identity.enrolments if e.key_id == payload.key_id and e.until is None]
     if not standing or not _key_event_signed(identity, stored, proof):
         return identity
-    ended = tuple(msgspec.structs.replace(e, until=stored.place) if e in standing else e for e in identity.enrolments)
+    ended = tuple(
+        msgspec.structs.replace(e, until=stored.place, seen=payload.seen) if e in standing else e
+        for e in identity.enrolments
+    )
     return msgspec.structs.replace(identity, enrolments=ended, accepted=identity.accepted | {stored.event.uid})
 
 

@@ -161,6 +161,7 @@ def enrol(parts: Parts, plans: PlanBook, request: api.Enrol) -> api.EnrolReply:
     """
     with parts.store.read() as snapshot:
         identity = snapshot.identity()
+        chains = tuple(snapshot.chains())
         keys = keys_out(snapshot, parts.store.info.store, with_acts=request.acts)
     standing = [one.public for one in identity.standing()]
     told = api.EnrolReply(
@@ -173,7 +174,10 @@ def enrol(parts: Parts, plans: PlanBook, request: api.Enrol) -> api.EnrolReply:
         return told
     signer = request.signer or request.public
     _refuse_key_act(identity, request, signer)
-    drafted = [*_enrolment(parts, request, signer), *(_rejection(parts, one, signer) for one in request.rejects)]
+    drafted = [
+        *_enrolment(parts, request, signer),
+        *(_rejection(parts, one, signer, chains) for one in request.rejects),
+    ]
     is_first = not identity.enrolments
 
     def finish(signatures: list[bytes]) -> api.Sealed:
@@ -225,8 +229,9 @@ def _enrolment(parts: Parts, request: api.Enrol, signer: bytes) -> list[SignedAc
     return [_key_act(parts, "enrol", "key_enrolled", payload, payload.key_id, signer)]
 
 
-def _rejection(parts: Parts, key_id: bytes, signer: bytes) -> SignedAct:
-    return _key_act(parts, "reject", "key_rejected", ev.KeyRejected(key_id=key_id), key_id, signer)
+def _rejection(parts: Parts, key_id: bytes, signer: bytes, chains: tuple[tuple[bytes, int], ...]) -> SignedAct:
+    payload = ev.KeyRejected(key_id=key_id, seen=chains)
+    return _key_act(parts, "reject", "key_rejected", payload, key_id, signer)
 
 
 def _key_act(parts: Parts, act: str, type_: str, payload: msgspec.Struct, key_id: bytes, signer: bytes) -> SignedAct:

@@ -196,6 +196,17 @@ class LogSnapshot:
         row = self.kv.last(keys.COMMITS, self.info.origin)
         return 0 if row is None else keys.of_commit_key(row[0])[1]
 
+    def chains(self) -> list[tuple[bytes, int]]:
+        found: list[tuple[bytes, int]] = []
+        row = self.kv.seek(keys.COMMITS, b"")
+        while row is not None:
+            origin, _ = keys.of_commit_key(row[0])
+            last = self.kv.last(keys.COMMITS, origin) or row
+            found.append((origin, keys.of_commit_key(last[0])[1]))
+            beyond = keys.after(origin)
+            row = self.kv.seek(keys.COMMITS, beyond) if beyond else None
+        return found
+
     def changed_since(self, seq: int) -> Iterator[bytes]:
         for key, raw in self.kv.scan(keys.EVENTS, self.info.origin, reverse=True):
             origin, number, index = keys.of_event_key(key)
@@ -238,7 +249,8 @@ class LogSnapshot:
         return self.judge(self.log_of(uid))
 
     def judge(self, events: Iterable[Stored]) -> list[Stored]:
-        return trust.judged(events, self.identity(), self._proof)
+        named = (s if not s.sig or self._is_committed(s) else msgspec.structs.replace(s, sig=b"") for s in events)
+        return trust.judged(named, self.identity(), self._proof)
 
     def fold_from_log(self, uid: bytes) -> Note | None:
         return fold.fold(self.judged(uid))
@@ -250,7 +262,7 @@ class LogSnapshot:
         return self._identity
 
     def _is_committed(self, stored: Stored) -> bool:
-        """Whether its commit names the event: a row that was slipped into the table proves nothing about keys."""
+        """Whether its commit names the event: a row that was slipped into the table is nobody's signed act."""
         raw = self.kv.get(keys.COMMITS, keys.commit_key(stored.origin, stored.seq))
         digests = () if raw is None else decode_commit(raw)[1]
         return stored.index < len(digests) and digests[stored.index] == event_digest(stored.body, stored.sig)
