@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from memd_hooks import install, install_git, jsonc, registry, settings
+from memd_hooks import faults_mcp, install, install_git, jsonc, registry, settings
 from memd_hooks.harness import claude
 from memd_hooks.launcher import HOOK, SCRIPTS, UnspeakableHome, hook_command, named_interpreters
 
@@ -41,6 +41,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     interpreter_runs: bool = True
     settings: tuple[SettingsFacts, ...] = ()
     held_back: tuple[tuple[str, str], ...] = ()  # (settings file, the key in it that keeps hooks from running)
+    server: faults_mcp.ServerFacts = faults_mcp.ServerFacts()
     git_missing: tuple[str, ...] = ()
     git_switched_off: tuple[str, ...] = ()
 
@@ -68,6 +69,7 @@ def gather(home: Path, cwd: Path, environ: Mapping[str, str]) -> Facts:
         interpreter_runs=not named or any(os.access(python, os.X_OK) for python in named),
         settings=tuple(looked_at),
         held_back=tuple(_held_back(cwd, environ)),
+        server=faults_mcp.look(home, known, cwd, environ),
         git_missing=tuple(str(path) for path in repositories if not _holds_line(home, path)),
         git_switched_off=tuple(str(path) for path in repositories if path.is_file() and not os.access(path, os.X_OK)),
     )
@@ -85,7 +87,8 @@ def diagnose(facts: Facts) -> tuple[Fault, ...]:
     """The faults in ``facts``, the gravest first; pure."""
     if not facts.installed:
         return (Fault("hooks-not-installed", "no hook of memd is installed", "run `memd install`"),)
-    return (*_launcher_faults(facts), *_settings_faults(facts), *_git_faults(facts))
+    servers = (Fault(fault.code, fault.what, fault.fix) for fault in faults_mcp.judge(facts.server))
+    return (*_launcher_faults(facts), *_settings_faults(facts), *servers, *_git_faults(facts))
 
 
 def _launcher_faults(facts: Facts) -> Iterator[Fault]:

@@ -1,17 +1,16 @@
-"""Add memd's hooks to a client's settings and to a repository's git hooks, and take them out again, exactly.
+"""Add memd's hooks to a client's settings and a repository's git hooks, and its MCP server to the client, and take them out again.
 
 ``plan`` looks and decides, ``apply`` does it; ``plan_removal`` is the way back. Nothing is written by a plan, so that a dry run is
 ``print(plan)``. What cannot be done is a Refusal with its reason and its fix, and holds nothing else up.
 
-- Put in: as text, at the end of what is there (settings.py, install_git.py); every other byte, the mode, the owner and a symbolic
-  link stay. What is there already, also where a person moved it to, is left alone: twice is once.
+- Put in: as text, at the end of what is there (settings.py, install_git.py, install_mcp.py); every other byte, the mode, the owner
+  and a symbolic link stay. What is there already, also where a person moved it to, is left alone: twice is once.
 - Taken out: the bytes from before where nobody else wrote to the file since, else exactly what is memd's; a file or folder
   that memd made goes when it is empty again. ``registry`` remembers what that takes.
 - A file that somebody else writes to meanwhile is read again; a plan is made anew under the lock that installs hold against
   each other, so it may be as old as a person needs to say yes.
 """
 
-import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,10 +18,11 @@ from typing import Literal
 
 import msgspec
 
-from memd_hooks import install_git, install_link, jsonc, registry, settings
-from memd_hooks.files import missing_folders, remove_folders, replace_file, sync_folder
+from memd_hooks import install_git, install_link, install_mcp, jsonc, registry, settings
+from memd_hooks.files import missing_folders
 from memd_hooks.harness import claude, git
-from memd_hooks.launcher import HOOK, SCRIPTS, ensure_launchers, hook_command
+from memd_hooks.install_file import FileStep, content, place_of_bytes
+from memd_hooks.launcher import HOOK, MCP, SCRIPTS, ensure_launchers, hook_command
 from memd_hooks.program import PROGRAM
 from memd_hooks.registry import SettingsRecord, digest
 from memd_hooks.settings import Group
@@ -42,7 +42,7 @@ class Busy(Exception):
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked for. ``home`` is memd's (absolute), ``cwd`` decides the project and the repository, ``program`` is what
-    the word `memd` is to start (None: it is not asked for)."""
+    the word `memd` is to start (None: it is not asked for), ``allowed`` are permissions that a person gives the client."""
 
     harnesses: tuple[str, ...]
     level: Level
@@ -50,6 +50,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Path
     environ: Mapping[str, str]
     program: Path | None = None
+    with_server: bool = True
+    allowed: tuple[str, ...] = ()
     is_removal: bool = False
 
 
@@ -90,9 +92,23 @@ def plan(
     cwd: Path,
     environ: Mapping[str, str],
     program: Path | None = None,
+    *,
+    with_server: bool = True,
+    allowed: Sequence[str] = (),
 ) -> Plan:
     """What an install would do. Raises UnspeakableHome, RegistryDamaged, OSError (a file that cannot even be read)."""
-    return _plan(Request(harnesses=tuple(harnesses), level=level, home=home, cwd=cwd, environ=environ, program=program))
+    return _plan(
+        Request(
+            harnesses=tuple(harnesses),
+            level=level,
+            home=home,
+            cwd=cwd,
+            environ=environ,
+            program=program,
+            with_server=with_server,
+            allowed=tuple(allowed),
+        )
+    )
 
 
 def plan_removal(harnesses: Sequence[str], home: Path, cwd: Path, environ: Mapping[str, str]) -> Plan:
@@ -134,6 +150,16 @@ def claude_groups(home: Path) -> tuple[Group, ...]:
     )
 
 
+def not_allowed(level: Level, cwd: Path, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Those of memd's tools that only read which the client asks a person about; none where its settings cannot be read."""
+    path = claude.user_settings(environ) if level == "user" else _project_file(cwd, environ)
+    try:
+        there = settings.allowed((content(path) or b"").decode())
+    except (jsonc.Malformed, UnicodeDecodeError, OSError):
+        return ()
+    return tuple(one for one in claude.READ_PERMISSIONS if one not in there)
+
+
 # --- planning
 
 Planner = Callable[[], Step | Refusal | None]
@@ -152,7 +178,11 @@ def _planners(request: Request) -> list[Planner]:
     known = registry.load(request.home)
     planners: list[Planner] = []
     if claude.NAME in request.harnesses:
-        planners += [_settings_planner(request, level, path) for level, path in _settings_files(request, known)]
+        files = [_settings_planner(request, level, path) for level, path in _settings_files(request, known)]
+        servers = _server_planners(request, known, files)
+        planners += (
+            [*servers, *files] if request.is_removal else [*files, *servers]
+        )  # the folder is the settings' to remove
     if git.NAME in request.harnesses:
         planners += _git_planners(request, known)
     return [*planners, *_link_planners(request, known)]
@@ -165,7 +195,26 @@ def _settings_files(request: Request, known: registry.Registry) -> list[tuple[st
         return recorded if user in recorded else [*recorded, user]
     if request.level == "user":
         return [user]
-    return [("project", claude.project_settings(install_git.top(request.cwd, request.environ) or request.cwd))]
+    return [("project", _project_file(request.cwd, request.environ))]
+
+
+def _project_file(cwd: Path, environ: Mapping[str, str]) -> Path:
+    return claude.project_settings(install_git.top(cwd, environ) or cwd)
+
+
+def _server_planners(request: Request, known: registry.Registry, settings_files: Sequence[Planner]) -> list[Planner]:
+    home, level, cwd, environ = request.home, request.level, request.cwd, request.environ
+
+    def addition() -> Step | Refusal | None:
+        """Where the hooks are refused the server is not wanted either: nobody would know whose calls come through it."""
+        refused = any(isinstance(planner(), Refusal) for planner in settings_files)
+        return None if refused else install_mcp.addition(home, level, cwd, environ)
+
+    if not request.is_removal:
+        return [addition] if request.with_server else []
+    paths = [Path(r.path) for r in known.servers]
+    paths += [path for path in [claude.global_config(environ)] if path not in paths]
+    return [lambda path=path: install_mcp.removal(home, path) for path in paths]  # type: ignore[misc]
 
 
 def _git_planners(request: Request, known: registry.Registry) -> list[Planner]:
@@ -189,7 +238,7 @@ def _link_planners(request: Request, known: registry.Registry) -> list[Planner]:
 
 def _settings_planner(request: Request, level: str, path: Path) -> Planner:
     def plan_it() -> Step | Refusal | None:
-        before = _content(path)
+        before = content(path)
         try:
             if request.is_removal:
                 return _settings_removal(request.home, path, before)
@@ -197,7 +246,7 @@ def _settings_planner(request: Request, level: str, path: Path) -> Planner:
         except (jsonc.Malformed, settings.WrongShape, UnicodeDecodeError) as error:
             if request.is_removal and _settings_record(request.home, path) is None:
                 return None  # never written to by memd, so there is nothing to say about it
-            place = error if not isinstance(error, UnicodeDecodeError) else _place_of_bytes(before or b"", error)
+            place = error if not isinstance(error, UnicodeDecodeError) else place_of_bytes(before or b"", error)
             why = f"is not valid settings: {place}. Nothing was written; correct it and run this again"
             return Refusal(claude.NAME, path, why)
 
@@ -207,18 +256,21 @@ def _settings_planner(request: Request, level: str, path: Path) -> Planner:
 def _settings_addition(request: Request, level: str, path: Path, before: bytes | None) -> Step | Refusal | None:
     home = request.home
     wanted, record = claude_groups(home), _settings_record(home, path)
-    if before is not None and not _lacks(before, wanted, record, home):
+    allowed = _allowed(request, before, record)
+    if before is not None and not _lacks(before, wanted, record, home) and not allowed.new:
         return None
     if refusal := _unwelcome(level, path, request.environ) or write_refusal(claude.NAME, path):
         return refusal
     base = None if before is None else _without_ours(before, record, home, path)
-    text, made = settings.merged((base or b"").decode(), wanted)
+    text, made = settings.merged((base or b"").decode(), wanted, allowed.ours)
     after = text.encode()
     record = SettingsRecord(
         harness=claude.NAME,
         level=level,
         path=str(path),
         groups=wanted,
+        allowed=allowed.ours,
+        server=request.with_server,
         made=made,
         folders=record.folders if record else tuple(str(f) for f in missing_folders(path)),
         existed=base is not None,
@@ -226,11 +278,13 @@ def _settings_addition(request: Request, level: str, path: Path, before: bytes |
     )
     lines = [f"{path}: {'add to' if before is not None else 'create with'} `hooks`:"]
     lines += [f"  {group.event}{f' ({group.matcher})' if group.matcher else ''}: {group.command}" for group in wanted]
-    return _SettingsStep(
+    lines += [f"  allow without asking: {permission}" for permission in allowed.new]
+    told = " and leave to read" if allowed.new else ""
+    return FileStep(
         harness=claude.NAME,
         path=path,
         lines=tuple(lines),
-        brief=f"{len(wanted)} hooks into {path}",
+        brief=f"{len(wanted)} hooks{told} into {path}",
         before=before,
         after=after,
         base=base,
@@ -249,7 +303,7 @@ def _settings_removal(home: Path, path: Path, before: bytes | None) -> Step | Re
     if after is None:
         how = "remove it, memd made it" if before is not None else "it is gone already"
     line = f"{path}: {how}"
-    return _SettingsStep(
+    return FileStep(
         harness=claude.NAME,
         path=path,
         lines=(line,),
@@ -278,10 +332,25 @@ def _without_ours(content: bytes, record: SettingsRecord | None, home: Path, pat
     if record is None and not settings.standing(content.decode(), _commands(home)):
         return content
     made = record.made if record else (("hooks",), *(("hooks", r.client_event) for r in claude.REGISTRATIONS))
-    text = settings.stripped(content.decode(), _commands(home), made)
+    text = settings.stripped(content.decode(), _commands(home), made, record.allowed if record else ())
     if record and not record.existed and text.strip() == "{}":
         return None
     return text.encode()
+
+
+class _Allowed(msgspec.Struct, frozen=True):
+    """Permissions of memd's making that the file is to hold, and those of them that it does not hold yet."""
+
+    ours: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+def _allowed(request: Request, before: bytes | None, record: SettingsRecord | None) -> _Allowed:
+    """What a person took away is not put in again unless it was asked for, and what was there before memd is not memd's."""
+    there = settings.allowed((before or b"").decode())
+    kept = tuple(one for one in (record.allowed if record else ()) if one in there)
+    new = tuple(one for one in request.allowed if one not in there)
+    return _Allowed((*kept, *new), new)
 
 
 def _settings_record(home: Path, path: Path) -> SettingsRecord | None:
@@ -303,58 +372,7 @@ def _unwelcome(level: str, path: Path, environ: Mapping[str, str]) -> Refusal | 
     return Refusal(claude.NAME, path, why, paste=".claude/settings.local.json")
 
 
-def _place_of_bytes(content: bytes, error: UnicodeDecodeError) -> jsonc.Malformed:
-    return jsonc.Malformed(content.decode(errors="replace"), len(content[: error.start].decode()), "not UTF-8")
-
-
 # --- doing
-
-
-class _SettingsStep(Step, frozen=True, kw_only=True):
-    """A settings file's new content. ``base``: what it held without memd; ``old``: the record that a removal takes away."""
-
-    before: bytes | None
-    after: bytes | None
-    base: bytes | None
-    record: SettingsRecord | None
-    old: SettingsRecord | None = None
-
-    def run(self, home: Path) -> None:
-        if _content(self.path) != self.before:
-            raise Changed
-        if self.record is None:
-            self._take_out(home)
-        else:
-            self._put_in(home, self.record)
-
-    def _put_in(self, home: Path, record: SettingsRecord) -> None:
-        known = registry.load(home)
-        backup = registry.backup_of(home, self.path)
-        with contextlib.ExitStack() as undo:
-            undo.callback(registry.keep_backup, home, self.path, backup)
-            registry.keep_backup(home, self.path, self.base)
-            undo.callback(registry.save, home, known)
-            registry.save(home, known.with_record(record))
-            for folder in missing_folders(self.path):
-                folder.mkdir(mode=0o700)
-            self._write()
-            undo.pop_all()
-
-    def _take_out(self, home: Path) -> None:
-        self._write()
-        registry.save(home, registry.load(home).without(self.path))
-        registry.keep_backup(home, self.path, None)
-
-    def _write(self) -> None:
-        if _content(self.path) != self.before:
-            raise Changed
-        if self.after is not None:
-            if self.after != self.before:
-                replace_file(self.path, self.after)
-        elif self.before is not None:
-            self.path.unlink()
-            sync_folder(self.path.parent)
-            remove_folders(tuple(Path(f) for f in (self.old.folders if self.old else ())))
 
 
 def _carried_out(planner: Planner, home: Path) -> Step | Refusal | None:
@@ -376,17 +394,11 @@ def _carried_out(planner: Planner, home: Path) -> Step | Refusal | None:
 
 
 def _remove_launcher(home: Path) -> bool:
-    """The hooks' launcher goes with the last hook: a client that still holds the line in its head then runs nothing."""
+    """The launchers go with the last hook: a client that still holds the line in its head then runs nothing."""
     (home / PROGRAM).unlink(missing_ok=True)
+    (home / MCP).unlink(missing_ok=True)
     try:
         (home / HOOK).unlink()
     except FileNotFoundError:
         return False
     return True
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None

@@ -1,14 +1,16 @@
-"""The two launchers under ``<home>/bin`` that every settings file and every starter names, and the words that name them.
+"""The launchers under ``<home>/bin`` that every settings file and every starter names, and the words that name them.
 
 - ``bin/hook EVENT HARNESS``: what a client runs. It maps EVENT to one of the five hook scripts, starts the bare interpreter
   on ``bin/hook.pyc`` (program.py), or on the script where that is missing or stale, and **always exits 0** with nothing on
   stderr. It waits for the interpreter instead of becoming it: Python exits 2 for a script that is gone and 1 for one that
   crashes, and in some clients either would erase a prompt or deny a tool.
+- ``bin/mcp``: what a client starts to speak to memd's MCP server. It becomes the carrier (memd_client.mcp), so that the client is
+  the carrier's own parent: by that memd knows whose calls come through it.
 - ``bin/memd-daemon``: what starts the daemon; its text is memd_client.spawn's, which can write it without an install.
 
-Settings hold only the path of ``bin/hook``, so what stands in them never changes (a client that trusts a hash of the command
-line need not be asked again), and what the launcher does may change with every version. The home is written into both: into
-the default home's launchers as a default that ``MEMD_HOME`` overrides, into any other home's as a fact.
+Settings hold only the paths of ``bin/hook`` and ``bin/mcp``, so what stands in them never changes (a client that trusts a hash
+of the command line need not be asked again), and what a launcher does may change with every version. The home is written into
+each: into the default home's launchers as a default that ``MEMD_HOME`` overrides, into any other home's as a fact.
 
 ``word`` quotes for ``$SHELL -c``, whose shell may be sh, dash, bash, zsh, fish or csh. They agree on three things only: inside
 single quotes nothing is special but the quote itself (fish: also a backslash; csh: also ``!``), outside them a backslash
@@ -31,6 +33,7 @@ from memd_hooks.files import missing_folders, replace_file
 from memd_hooks.program import PROGRAM, STALE, refresh
 
 HOOK = "bin/hook"
+MCP = "bin/mcp"
 
 SCRIPTS: Mapping[Moment, str] = {
     Moment.SESSION_START: "session_start",
@@ -44,8 +47,8 @@ SCRIPTS: Mapping[Moment, str] = {
     Moment.GIT_COMMIT: "git_commit",
 }
 
-# What a hook imports on its way; compiled ahead, or each start would parse it again where the folder is not writable later.
-_CLIENT_MODULES = ("__init__", "wire", "zmtp", "address", "link", "spawn")
+# What a hook and a carrier import; compiled ahead, or each start would parse it again where the folder is not writable later.
+_CLIENT_MODULES = ("__init__", "wire", "zmtp", "address", "link", "spawn", "mcp")
 _HOOK_MODULES = ("__init__", "carry", *sorted(set(SCRIPTS.values())))
 _MODE = 0o755
 _PRIVATE = 0o700
@@ -85,12 +88,15 @@ def default_home(environ: Mapping[str, str]) -> Path:
 
 
 def ensure_launchers(home: Path, environ: Mapping[str, str] | None = None) -> bool:
-    """Writes both launchers and the program, and compiles the hooks' path; True when one was new or other than it should be.
+    """Writes the launchers and the program, and compiles the hooks' path; True when one was new or other than it should be.
 
     Raises OSError when the home cannot be written, UnspeakableHome when no shell could name it.
     """
     is_default = home == default_home(os.environ if environ is None else environ)
-    text = hook_text(home, is_default, *interpreters(), Path(__file__).parent).encode()
+    texts = {
+        HOOK: hook_text(home, is_default, *interpreters(), Path(__file__).parent),
+        MCP: mcp_text(home, is_default, *interpreters(), Path(memd_client.__file__).parent),
+    }
     _compile()
     for folder in missing_folders(home / HOOK):
         folder.mkdir(mode=_PRIVATE)
@@ -99,10 +105,11 @@ def ensure_launchers(home: Path, environ: Mapping[str, str] | None = None) -> bo
     before = _content(daemon)
     spawn.write_launcher(raw_home)
     changed = refresh(home) or _content(daemon) != before
-    if _content(home / HOOK) == text and os.access(home / HOOK, os.X_OK):
-        return changed
-    replace_file(home / HOOK, text, mode=_MODE)
-    return True
+    for name, text in texts.items():
+        if _content(home / name) != text.encode() or not os.access(home / name, os.X_OK):
+            replace_file(home / name, text.encode(), mode=_MODE)
+            changed = True
+    return changed
 
 
 def interpreters() -> tuple[str, str]:
@@ -146,6 +153,20 @@ if [ -f "$program" ]; then
 fi
 "$python" -I -S "$script" "$1" "$2"
 exit 0
+"""
+
+
+def mcp_text(home: Path, is_default: bool, python: str, fallback: str, package: Path) -> str:
+    """The text of ``bin/mcp``; ``package`` is the folder of memd_client. Where nothing can be started it ends at once."""
+    carry = "import sys; sys.path.insert(0, sys.argv.pop(1)); from memd_client.mcp import main; sys.exit(main())"
+    return f"""#!/bin/sh
+# memd's MCP launcher, written by memd: what it starts carries the client's messages to the daemon and back.
+package={word(str(package))}
+python={word(python)}
+[ -x "$python" ] || python={word(fallback)}
+[ -x "$python" ] && [ -f "$package/mcp.py" ] || exit 0
+{_home_line(home, is_default)}
+exec "$python" -I -S -c {word(carry)} "${{package%/*}}"
 """
 
 

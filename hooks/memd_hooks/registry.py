@@ -1,9 +1,9 @@
 """``<home>/install.json``: what was put where, so that all of it can be taken out again, from any directory.
 
-Version 1: ``{"version": 1, "settings": [SettingsRecord…], "git": [GitRecord…], "links": [LinkRecord…]}``; a digest is SHA-256 in
-hex. What a file held before lies in ``<home>/backup/install-<first 16 digits of the digest of its path>`` and goes with the record.
-The record is written before the file that it tells of: a crash in between leaves a record of what is not there, which taking out
-can cope with.
+Version 1: ``{"version": 1, "settings": [SettingsRecord…], "git": [GitRecord…], "links": [LinkRecord…], "servers":
+[ServerRecord…]}``; a digest is SHA-256 in hex. What a file held before lies in
+``<home>/backup/install-<first 16 digits of the digest of its path>`` and goes with the record. The record is written before the
+file that it tells of: a crash in between leaves a record of what is not there, which taking out can cope with.
 """
 
 import contextlib
@@ -39,6 +39,8 @@ class SettingsRecord(msgspec.Struct, frozen=True, kw_only=True):
     level: str
     path: str
     groups: tuple[Group, ...]
+    allowed: tuple[str, ...] = ()  # the permissions that were put in
+    server: bool = True  # whether the MCP server was wanted too
     made: tuple[tuple[str, ...], ...]  # the objects and arrays that had to be made in it
     folders: tuple[str, ...]  # the folders that had to be made above it, outermost first
     existed: bool
@@ -61,7 +63,20 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True):
     folders: tuple[str, ...]
 
 
-Record = SettingsRecord | GitRecord | LinkRecord
+class ServerRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A client's own file with memd's MCP server in it, at one place or several."""
+
+    harness: str
+    level: str
+    path: str
+    places: tuple[tuple[str, ...], ...]
+    made: tuple[tuple[str, ...], ...]  # the objects that had to be made in it
+    folders: tuple[str, ...]
+    existed: bool
+    after: str
+
+
+Record = SettingsRecord | GitRecord | LinkRecord | ServerRecord
 
 
 class Registry(msgspec.Struct, frozen=True):
@@ -69,15 +84,16 @@ class Registry(msgspec.Struct, frozen=True):
     settings: tuple[SettingsRecord, ...] = ()
     git: tuple[GitRecord, ...] = ()
     links: tuple[LinkRecord, ...] = ()
+    servers: tuple[ServerRecord, ...] = ()
 
     @property
     def has_hooks(self) -> bool:
         """Whether anything is left that calls memd."""
-        return bool(self.settings or self.git)
+        return bool(self.settings or self.git or self.servers)
 
     def of(self, path: Path) -> Record | None:
         """The record of ``path``."""
-        records: tuple[Record, ...] = (*self.settings, *self.git, *self.links)
+        records: tuple[Record, ...] = (*self.settings, *self.git, *self.links, *self.servers)
         return next((record for record in records if record.path == str(path)), None)
 
     def with_record(self, record: Record) -> "Registry":
@@ -90,6 +106,8 @@ class Registry(msgspec.Struct, frozen=True):
                 return msgspec.structs.replace(rest, git=(*rest.git, record))
             case LinkRecord():
                 return msgspec.structs.replace(rest, links=(*rest.links, record))
+            case ServerRecord():
+                return msgspec.structs.replace(rest, servers=(*rest.servers, record))
 
     def without(self, path: Path) -> "Registry":
         """This registry without the record of ``path``."""
@@ -98,6 +116,7 @@ class Registry(msgspec.Struct, frozen=True):
             tuple(r for r in self.settings if r.path != str(path)),
             tuple(r for r in self.git if r.path != str(path)),
             tuple(r for r in self.links if r.path != str(path)),
+            tuple(r for r in self.servers if r.path != str(path)),
         )
 
 

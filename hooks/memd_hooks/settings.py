@@ -1,4 +1,4 @@
-"""memd's groups in a client's settings text: put in, found again, taken out.
+"""memd's groups in a client's settings text, and the permissions that a person gave its tools: put in, found again, taken out.
 
 The shape is Claude Code's, ``{"hooks": {EVENT: [{"matcher": …, "hooks": [{"type": "command", "command": …, "timeout": …}]}]}}``.
 A hook is memd's when its command is one of memd's lines for this home, wherever a person has moved it to.
@@ -14,6 +14,8 @@ import msgspec
 from memd_hooks import jsonc
 
 Path = tuple[str, ...]
+
+ALLOW: Path = ("permissions", "allow")
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -39,8 +41,10 @@ class WrongShape(ValueError):
         super().__init__(str(place))
 
 
-def merged(text: str, groups: Sequence[Group]) -> tuple[str, tuple[Path, ...]]:
-    """``text`` with ``groups`` put in, and the paths of what had to be made to hold them. An empty text counts as ``{}``.
+def merged(text: str, groups: Sequence[Group], permissions: Sequence[str] = ()) -> tuple[str, tuple[Path, ...]]:
+    """``text`` with ``groups`` and ``permissions`` put in, and the paths of what had to be made to hold them.
+
+    An empty text counts as ``{}``.
 
     Raises Malformed, WrongShape.
     """
@@ -49,11 +53,12 @@ def merged(text: str, groups: Sequence[Group]) -> tuple[str, tuple[Path, ...]]:
         text, made = text + "{}\n", [()]
     check(text)
     wanted = copy.deepcopy(jsonc.parse(text).data)
+    for permission in permissions:
+        text = _with_boxes(text, (("permissions",), {}), (ALLOW, []), made)
+        text = jsonc.add(text, ALLOW, permission)
+        wanted.setdefault("permissions", {}).setdefault("allow", []).append(permission)
     for group in groups:
-        for path, empty in ((("hooks",), {}), (("hooks", group.event), [])):
-            if jsonc.find(jsonc.parse(text), path) is None:
-                text = jsonc.add(text, path[:-1], empty, key=path[-1])
-                made.append(path)
+        text = _with_boxes(text, (("hooks",), {}), (("hooks", group.event), []), made)
         text = jsonc.add(text, ("hooks", group.event), group.data())
         wanted.setdefault("hooks", {}).setdefault(group.event, []).append(group.data())
     if jsonc.parse(text).data != wanted:
@@ -61,14 +66,32 @@ def merged(text: str, groups: Sequence[Group]) -> tuple[str, tuple[Path, ...]]:
     return text, tuple(made)
 
 
-def stripped(text: str, commands: Collection[str], made: Iterable[Path]) -> str:
-    """``text`` without every hook whose command is one of ``commands``, its group when nothing else is in it, and those of the
-    ``made`` objects and arrays that are then empty. Raises Malformed, WrongShape."""
+def _with_boxes(text: str, outer: tuple[Path, Any], inner: tuple[Path, Any], made: list[Path]) -> str:
+    """``text`` with the object and the array in it; what had to be made is noted in ``made``. Raises WrongShape."""
+    for path, empty in (outer, inner):
+        box = jsonc.find(jsonc.parse(text), path)
+        if box is None:
+            text = jsonc.add(text, path[:-1], empty, key=path[-1])
+            made.append(path)
+        elif not isinstance(box.data, type(empty)):
+            raise WrongShape(
+                text, box.start, f"`{'.'.join(path)}` should be {'an object' if empty == {} else 'a list'}"
+            )
+    return text
+
+
+def stripped(text: str, commands: Collection[str], made: Iterable[Path], permissions: Collection[str] = ()) -> str:
+    """``text`` without every hook whose command is one of ``commands``, its group when nothing else is in it, without
+    ``permissions``, and without those of the ``made`` objects and arrays that are then empty. Raises Malformed, WrongShape."""
     check(text)
     if _is_blank(text):
         return text
     while (path := _first(jsonc.parse(text).data, commands)) is not None:
         text = jsonc.remove(text, path)
+    for permission in permissions:
+        there = allowed(text)
+        if permission in there:
+            text = jsonc.remove(text, (*ALLOW, there.index(permission)))
     for path in sorted(made, key=len, reverse=True):
         value = jsonc.find(jsonc.parse(text), path) if path else None
         if value is not None and not value.data:
@@ -88,6 +111,12 @@ def standing(text: str, commands: Collection[str]) -> list[Group]:
         for hook in _hooks(group)
         if _is_ours(hook, commands)
     ]
+
+
+def allowed(text: str) -> list[Any]:
+    """What the client may do without asking. Raises Malformed."""
+    found = None if _is_blank(text) else jsonc.find(jsonc.parse(text), ALLOW)
+    return found.data if found is not None and isinstance(found.data, list) else []
 
 
 def missing(there: Iterable[Group], wanted: Iterable[Group]) -> list[Group]:

@@ -2,6 +2,7 @@
 
 import json
 import stat
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,46 @@ def test_a_dry_run_writes_nothing(client: World) -> None:
     assert ran.json["changes"][0]["path"].endswith("settings.json")
     assert settings(client) == OWN
     assert not client.home.exists()
+
+
+def config(world: World) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((world.user_home / ".claude.json").read_text())
+    return found
+
+
+def test_install_registers_the_tools(client: World) -> None:
+    """In the client's own file, shown by a dry run, named by the doctor when it is gone, out again with the hooks."""
+    dry = client.memd("install", "--dry-run").out.decode()
+    assert f"mcpServers.memd: {client.home}/bin/mcp" in dry
+    client.memd("install", "--json")
+    assert config(client)["mcpServers"]["memd"]["command"] == f"{client.home}/bin/mcp"
+    assert "permissions" not in json.loads(settings(client))
+    (client.user_home / ".claude.json").write_text("{}")
+    found = client.memd("doctor", "--json")
+    assert (found.code, [fault["code"] for fault in found.json]) == (1, ["server-missing"])
+    assert client.memd("install", "--json").code == 0
+    client.memd("uninstall", "--json")
+    assert not (client.user_home / ".claude.json").exists() or config(client) == {}
+
+
+def test_the_hooks_go_in_without_the_tools_where_those_cannot(client: World) -> None:
+    """Another program has the name: exit 1 and the reason, and every hook is there and fired."""
+    (client.user_home / ".claude.json").write_text('{"mcpServers": {"memd": {"command": "/opt/other"}}}')
+    ran = client.memd("install", "--json")
+    assert (ran.code, [refusal["harness"] for refusal in ran.json["refusals"]]) == (1, ["mcp"])
+    assert {one["harness"] for one in ran.json["fired"]} == {"claude", "git"}
+    assert [fault["code"] for fault in client.memd("doctor", "--json").json] == ["server-overridden"]
+
+
+def test_tools_that_read_are_allowed_by_a_word(client: World) -> None:
+    """And left out with one; neither is asked about without a terminal."""
+    client.memd("install", "--no-mcp", "--allow-read-tools", "--json")
+    assert not (client.user_home / ".claude.json").exists()
+    assert "permissions" not in json.loads(settings(client))
+    client.memd("install", "--allow-read-tools", "--json")
+    assert json.loads(settings(client))["permissions"] == {"allow": READ}
+    client.memd("uninstall", "--json")
+    assert settings(client) == OWN
 
 
 def test_uninstall_gives_back_every_byte(client: World) -> None:
@@ -197,17 +238,21 @@ def test_a_key_that_others_can_read_is_a_fault(tmp_path) -> None:
 
 
 OFFER = "Make one now? Enter goes on without. [y/N]: "
+LEAVE = "without asking you? [y/N]: "
+READ = ["mcp__memd__recall", "mcp__memd__show", "mcp__memd__decisions", "mcp__memd__trace"]
 
 
 @pytest.mark.parametrize("answer", ["y", "n", ""])
 def test_at_a_terminal_a_person_is_asked(client: World, answer: str) -> None:
-    """Before anything is written, and whether they want a key; no is no fault, and so is Enter. The code is shown once."""
-    answers = [("Write this? [Y/n]: ", "y"), (OFFER, answer)]
+    """Before anything is written, whether the tools that read may be called, and whether they want a key; no is no fault, and so
+    is Enter. The code is shown once."""
+    answers = [(LEAVE, answer), ("Write this? [Y/n]: ", "y"), (OFFER, answer)]
     key = [("New passphrase: ", PASSPHRASE), ("again: ", PASSPHRASE)]
     code, shown = client.at_terminal("install", answers=[*answers, *(key if answer == "y" else [])])
     assert code == 0, shown
     assert "Next: " in shown
     assert len(client.memd("human", "show", "--json").json["enrolled"]) == (answer == "y")
+    assert json.loads(settings(client)).get("permissions") == ({"allow": READ} if answer == "y" else None)
     assert ("Write it down on paper" in shown) == (answer == "y")
 
 
@@ -215,13 +260,14 @@ def test_at_a_terminal_a_person_is_asked(client: World, answer: str) -> None:
 def test_a_key_is_not_offered_where_it_is_not_wanted(client: World, how: str) -> None:
     """By the word of the person, or because it is an agent that installs, at whatever terminal."""
     words, environ = (["--no-key"], {}) if how == "--no-key" else ([], {"CLAUDECODE": "1"})
-    code, shown = client.at_terminal("install", *words, answers=[("Write this? [Y/n]: ", "y")], **environ)
+    leave = [(LEAVE, "n")] if how == "--no-key" else []
+    code, shown = client.at_terminal("install", *words, answers=[*leave, ("Write this? [Y/n]: ", "y")], **environ)
     assert code == 0, shown
     assert ("Make one now?" in shown, "passphrase" in shown) == (False, False)
 
 
 def test_no_is_an_answer(client: World) -> None:
     """Nothing is written."""
-    code, shown = client.at_terminal("install", answers=[("Write this? [Y/n]: ", "n")])
+    code, shown = client.at_terminal("install", answers=[(LEAVE, "n"), ("Write this? [Y/n]: ", "n")])
     assert (code, settings(client)) == (1, OWN)
     assert "Nothing was written" in shown

@@ -10,9 +10,11 @@ from memd_hooks.install import Done, Level, Plan
 
 
 class Place:
-    """A person's home, memd's home in it, and a directory to be in."""
+    """A person's home, memd's home in it, and a directory to be in; ``with_server``: the MCP server is registered too."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, with_server: bool = False) -> None:
+        self.with_server = with_server
+        self.allowed: tuple[str, ...] = ()
         self.user = root / "user"
         self.user.mkdir()
         self.home = self.user / ".local/share/memd"
@@ -24,13 +26,22 @@ class Place:
             "GIT_CONFIG_NOSYSTEM": "1",
         }
         self.settings = self.user / ".claude/settings.json"
+        self.config = self.user / ".claude.json"
 
     def write(self, text: str) -> None:
         self.settings.parent.mkdir(exist_ok=True)
         self.settings.write_bytes(text.encode())
 
     def plan(self, level: Level = "user") -> Plan:
-        return install.plan(["claude"], level, self.home, self.cwd, self.environ)
+        return install.plan(
+            ["claude"],
+            level,
+            self.home,
+            self.cwd,
+            self.environ,
+            with_server=self.with_server,
+            allowed=self.allowed,
+        )
 
     def install(self, level: Level = "user") -> Done:
         return install.apply(self.plan(level))

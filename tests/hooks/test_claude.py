@@ -409,10 +409,11 @@ def test_what_the_client_would_not_take_is_no_answer(stdout: bytes) -> None:
 
 def test_every_registered_hook_has_a_sample_that_is_understood() -> None:
     """The payload a hook is fired with is one that Claude Code could have sent."""
-    for registration in claude.REGISTRATIONS:
-        event = parsed(claude.sample(registration.moment, "/r"), registration.moment)
+    for moment in (*(registration.event for registration in claude.REGISTRATIONS), Moment.MEMD_CALL):
+        word = Moment.PRE_EDIT if moment is Moment.MEMD_CALL else moment
+        event = parsed(claude.sample(moment, "/r"), word)
         assert event is not None
-        assert event.moment is registration.moment
+        assert event.moment is moment
 
 
 def test_the_client_waits_longer_than_a_hook_takes() -> None:

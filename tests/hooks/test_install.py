@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memd_hooks import install, registry
+from memd_hooks import faults, install, registry
 from memd_hooks.launcher import HOOK, hook_command
 from tests.hooks.place import Place, all_files, names
 from tests.hooks.test_install_text import CORPUS
@@ -46,7 +46,8 @@ def test_a_folder_that_others_use_by_then_stays(place: Place) -> None:
 
 
 def test_every_registration_stands_in_the_settings(place: Place) -> None:
-    """Two groups of SessionStart, the others one each; no matcher where there is none; the command names the event."""
+    """Two groups of SessionStart and of PreToolUse, the others one each; no matcher where there is none; the command names the
+    event."""
     place.install()
     hooks = json.loads(place.settings.read_text())["hooks"]
     seen = [
@@ -60,6 +61,7 @@ def test_every_registration_stands_in_the_settings(place: Place) -> None:
         ("SessionStart", "compact", ["post-compaction", "claude"], keys),
         ("UserPromptSubmit", None, ["prompt-submit", "claude"], keys),
         ("PreToolUse", "Edit|Write|NotebookEdit", ["pre-edit", "claude"], keys),
+        ("PreToolUse", "mcp__memd__.*", ["pre-edit", "claude"], keys),
         ("PostToolUse", "Read", ["read", "claude"], keys),
         ("SubagentStart", None, ["subagent-start", "claude"], keys),
         ("SessionEnd", None, ["session-end", "claude"], keys),
@@ -99,10 +101,11 @@ def test_hooks_that_were_moved_are_left_alone_and_taken_out(place: Place) -> Non
     place.write(CORPUS["two blanks"])
     place.install()
     data = json.loads(place.settings.read_text())
-    edits = data["hooks"]["PreToolUse"].pop()
+    edits, calls = data["hooks"]["PreToolUse"]
     edits["hooks"][0]["timeout"] = 1
     data["hooks"]["PreToolUse"] = [
-        {"matcher": "Write", "hooks": [{"type": "command", "command": "own"}, edits["hooks"][0]]}
+        calls,
+        {"matcher": "Write", "hooks": [{"type": "command", "command": "own"}, edits["hooks"][0]]},
     ]
     place.write(json.dumps(data))
     assert place.install().steps == ()
@@ -133,7 +136,7 @@ def test_what_an_earlier_memd_wrote_is_replaced(place: Place, monkeypatch: pytes
     from memd_hooks.harness import claude
 
     place.write(CORPUS["comments"])
-    old = tuple(claude.Registration(r.client_event, r.matcher, r.moment, 77) for r in claude.REGISTRATIONS)
+    old = tuple(claude.Registration(r.client_event, r.matcher, r.event, 77) for r in claude.REGISTRATIONS)
     with monkeypatch.context() as patch:
         patch.setattr(claude, "REGISTRATIONS", old)
         place.install()
@@ -142,6 +145,20 @@ def test_what_an_earlier_memd_wrote_is_replaced(place: Place, monkeypatch: pytes
     assert "77" not in place.settings.read_text()
     place.uninstall()
     assert place.settings.read_bytes() == CORPUS["comments"].encode()
+
+
+def test_one_of_two_things_that_one_line_stands_for_is_missed(place: Place) -> None:
+    """The line of an edit is there, but not for the calls of memd's own tools, as where an earlier memd installed it."""
+    place.write(CORPUS["two blanks"])
+    place.install()
+    complete = place.settings.read_bytes()
+    data = json.loads(complete)
+    del data["hooks"]["PreToolUse"][1]
+    place.write(json.dumps(data, indent=2) + "\n")
+    found = faults.gather(place.home, place.cwd, place.environ).settings[0]
+    assert found.missing == ("PreToolUse",)
+    assert len(place.install().steps) == 1
+    assert place.settings.read_bytes() == complete
 
 
 def test_another_tools_hooks_stay(place: Place) -> None:
@@ -171,7 +188,7 @@ def test_two_homes_do_not_know_each_other(place: Place) -> None:
     place.install()
     first = place.commands()
     other = place.user / "other"
-    install.apply(install.plan(["claude"], "user", other, place.cwd, place.environ))
+    install.apply(install.plan(["claude"], "user", other, place.cwd, place.environ, with_server=False))
     assert len(place.commands()) == 2 * len(first)
     place.uninstall()
     assert all(str(other) in command for command in place.commands())
@@ -188,7 +205,7 @@ def test_a_link_stays_a_link(place: Place) -> None:
     place.settings.symlink_to("../dotfiles/claude.json")
     place.install()
     assert place.settings.is_symlink()
-    assert len(place.commands()) == 7
+    assert len(place.commands()) == 8
     place.uninstall()
     assert place.settings.readlink() == Path("../dotfiles/claude.json")
     assert kept.read_text() == CORPUS["tabs"]

@@ -128,6 +128,8 @@ def test_an_event_that_memd_does_not_know_has_no_line() -> None:
     """A misspelled event is an error at once."""
     with pytest.raises(ValueError, match="pre-edits"):
         hook_command(Path("/h"), "pre-edits", "claude")
+    with pytest.raises(ValueError, match="memd-call"):
+        hook_command(Path("/h"), Moment.MEMD_CALL, "claude")
     with pytest.raises(ValueError, match="not a harness"):
         hook_command(Path("/h"), "pre-edit", "claude; id")
 
@@ -135,7 +137,7 @@ def test_an_event_that_memd_does_not_know_has_no_line() -> None:
 def test_every_event_has_its_script(tmp_path: Path) -> None:
     """The launcher's map is the table's, and an unknown event starts nothing."""
     make_launcher(tmp_path, make_scripts(tmp_path / "scripts", TELL))
-    for moment in Moment:
+    for moment in launcher.SCRIPTS:
         done = run("/bin/sh", hook_command(tmp_path, moment, "claude"))
         assert done.stdout.startswith(f"['{launcher.SCRIPTS[moment]}.py', '{moment}'".encode())
     for arguments in ("", "nonsense claude", "'*' claude"):

@@ -1,4 +1,4 @@
-"""Putting memd's hooks into clients' settings and taking them out again: install, uninstall, hook-command.
+"""Putting memd's hooks and its MCP server into clients' settings and taking them out again: install, uninstall, hook-command.
 
 What is written where is memd_hooks.install's; here it is shown, agreed to, done, and then proved: the daemon is started and each
 hook is fired once through the very line that stands in the settings, for installed is not working.
@@ -34,6 +34,7 @@ GIT = "git"
 NEXT = "Next: open your client in a repository and work as always; `memd status` shows what memd heard."
 HEALED = "Not everything is well: `memd doctor` names each fault with its fix."
 PURGE_WORD = "purge"
+LEAVE = "Let the client call memd's tools that only read (recall, show, decisions, trace) without asking you?"
 
 
 @command(short_help="Put the hooks into your client's settings.")
@@ -42,6 +43,12 @@ PURGE_WORD = "purge"
 @click.option("--project", "level", flag_value="project", help="For this project alone, in your own settings of it.")
 @click.option("--no-git", is_flag=True, help="Leave the repository you stand in without the hook that notes commits.")
 @click.option("--no-link", is_flag=True, help="Make no link to memd in ~/.local/bin.")
+@click.option(
+    "--no-mcp", is_flag=True, help="Leave memd's tools unregistered: agents then have the command line alone."
+)
+@click.option(
+    "--allow-read-tools", is_flag=True, help="Let the client call the tools that only read without asking you."
+)
 @click.option("--no-key", is_flag=True, help="Offer no key; `memd human init` makes one whenever you like.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written, line by line, and write nothing.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what is written line by line.")
@@ -51,6 +58,8 @@ def install(
     level: str,
     no_git: bool,
     no_link: bool,
+    no_mcp: bool,
+    allow_read_tools: bool,
     no_key: bool,
     dry_run: bool,
     verbose: bool,
@@ -58,6 +67,9 @@ def install(
     as_json: bool,
 ) -> int:
     """Put memd's hooks into the settings of every client found, leave everything else there as it is, and fire each once.
+
+    Its MCP server is registered with the client as `memd`, which gives agents memd's tools. Without --allow-read-tools, or your yes
+    at a terminal, the client asks you before it calls any of them.
 
     In a git repository its post-commit hook is added too: it notes the commits of every client and of people. It is that
     repository's alone; run this once in each. Where ~/.local/bin is there or on your PATH, `memd` is linked into it.
@@ -70,11 +82,16 @@ def install(
     harnesses = _wanted(named, no_git, hooks.found(cwd, environ))
     program = None if no_link else Path(sys.executable).parent / "memd"
 
+    offered = () if no_mcp or CLAUDE not in harnesses else hooks.not_allowed(level_, cwd, environ)
+    allowed = offered if allow_read_tools or (offered and asks and not dry_run and _gives_leave()) else ()
+
     def planned(of: Sequence[str]) -> "Plan":
-        return _planned(lambda: hooks.plan(of, level_, home, cwd, environ, program))
+        return _planned(
+            lambda: hooks.plan(of, level_, home, cwd, environ, program, with_server=not no_mcp, allowed=allowed)
+        )
 
     plan = planned(harnesses)
-    if not named and any(refusal.harness != GIT for refusal in plan.refusals):
+    if not named and any(refusal.harness == CLAUDE for refusal in plan.refusals):
         program = None
         harnesses = tuple(one for one in harnesses if one != GIT)
         plan = planned(harnesses)  # nothing by halves: what was not named goes with what was meant
@@ -96,6 +113,13 @@ def install(
             fired = _fire(memd, [one for one in harnesses if one not in refused], cwd)
         enrolled = _offer_key(memd, asks and not no_key)
     return _tell_install(plan, done, fired, enrolled, as_json)
+
+
+def _gives_leave() -> bool:
+    """Whether the person at the terminal lets the client read without asking; an agent at one is not asked."""
+    from memd_client.cli.sign import harness_above
+
+    return harness_above() is None and click.confirm(LEAVE, default=False)
 
 
 def _wanted(named: str, no_git: bool, there: Sequence[str]) -> tuple[str, ...]:

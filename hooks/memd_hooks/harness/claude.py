@@ -25,6 +25,7 @@ from typing import Any
 import msgspec
 
 from memd_hooks.events import HookAnswer, HookEvent, Moment, StartSource
+from memd_hooks.harness.claude_tags import TAGS as TAGS
 
 NAME: str = "claude"
 
@@ -39,66 +40,6 @@ CLIENT_NAMES: tuple[str, ...] = ("claude", "claude.exe")
 # sdk-cli (-p), sdk-ts, sdk-py, mcp, claude-code-github-action, local-agent, remote*, claude-in-slack, claude-in-teams.
 PERSON_ENTRY_POINTS: tuple[str, ...] = ("cli", "claude-vscode", "claude-desktop", "claude-desktop-3p")
 
-# The tags that the client wraps its own words, other agents' and tools' in (its own list of what a user's text may not
-# pass for), and those it puts around what it adds to a prompt.
-TAGS: tuple[str, ...] = (
-    "system-reminder",
-    "system_reminder",
-    "persisted-output",
-    "command-name",
-    "command-message",
-    "command-args",
-    "command-contents",
-    "skill-format",
-    "bash-input",
-    "bash-stdout",
-    "bash-stderr",
-    "bash-exit-code",
-    "local-command-stdout",
-    "local-command-stderr",
-    "local-command-caveat",
-    "user-prompt-submit-hook",
-    "post-tool-use-hook",
-    "user-memory-input",
-    "task-notification",
-    "task-id",
-    "agent-message",
-    "teammate-message",
-    "cross-session-message",
-    "coordinator-relay",
-    "coordinator-task",
-    "remote-review",
-    "channel",
-    "slack-ping",
-    "slack-tag-message",
-    "tick",
-    "fetched-web-content",
-    "untrusted-widget-state",
-    "voice-call-talk",
-    "artifact-type-instructions",
-    "artifact-file-content",
-    "artifact-origin-notes",
-    "artifact-stored-declaration",
-    "cowritten-artifact-html",
-    "fork-boilerplate",
-    "fork-source",
-    "function_results",
-    "tool_use_error",
-    "sandbox_violations",
-    "total_tokens",
-    "mcp-resource",
-    "mcp-resource-update",
-    "mcp-polling-update",
-    "mcp-server-note",
-    "new-diagnostics",
-    "ide_selection",
-    "ide_opened_file",
-    "terminal",
-    "browser",
-    "browser_instruction",
-    "tools-used-before-summary",
-)
-
 SAMPLE_SESSION = "memd-probe"  # the session that `sample` speaks of
 
 EDIT_TOOLS = ("Edit", "Write", "NotebookEdit")
@@ -106,6 +47,10 @@ EDIT_TOOLS = ("Edit", "Write", "NotebookEdit")
 # The name under which memd's MCP server is registered, and what the client puts before the names of its tools.
 MCP_SERVER = "memd"
 MCP_PREFIX = f"mcp__{MCP_SERVER}__"
+
+# What a person may allow the client to call without asking each time: those of memd's tools that only read.
+READ_TOOLS = ("recall", "show", "decisions", "trace")
+READ_PERMISSIONS = tuple(f"{MCP_PREFIX}{tool}" for tool in READ_TOOLS)
 
 
 class Registration(msgspec.Struct, frozen=True):
@@ -160,6 +105,17 @@ def user_settings(environ: Mapping[str, str]) -> Path:
 def project_settings(root: Path) -> Path:
     """A person's own settings for one project: the shared file beside it would be read by Copilot and Cursor, and committed."""
     return root / ".claude/settings.local.json"
+
+
+def global_config(environ: Mapping[str, str]) -> Path:
+    """The file the client keeps for itself: the user's MCP servers and, under ``projects``, the user's own for one project.
+
+    CLAUDE_CONFIG_DIR moves it; where an old client left a file in the settings' folder, that one is it.
+    """
+    legacy = user_settings(environ).parent / ".config.json"
+    if legacy.is_file() and legacy.stat().st_size:
+        return legacy
+    return Path(environ.get("CLAUDE_CONFIG_DIR") or environ.get("HOME") or Path.home()) / ".claude.json"
 
 
 def managed_settings() -> tuple[Path, ...]:
