@@ -95,7 +95,12 @@ def test_the_life_of_a_note(world: World) -> None:
         assert set(ran.json) == {"id", "uid", "effect", "told"}
     types = [event["type"] for event in world.memd("log", note, "--json").json]
     assert types == ["recorded", "promoted", "confirmed", "revoked", "revoked", "reinstated", "superseded"]
-    assert len(world.memd("log", note).out.splitlines()) == len(types)
+    head, *lines = world.memd("log", note).out.decode().splitlines()
+    assert head.startswith(f"[{note}] finding: held, superseded, active, revision 1, class agent, last confirmed ")
+    assert len(lines) == len(types)
+    page = world.memd("log", note, "--limit", "2")
+    assert page.out.decode().splitlines()[1:] == lines[-2:]
+    assert page.err.strip() == f"{len(types) - 2} earlier (--limit, --all)"
 
 
 def test_a_list_tells_what_befell_a_note_in_words(world: World) -> None:

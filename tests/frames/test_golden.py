@@ -7,10 +7,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from memd_daemon.frames.envelope import bundle, envelope
-from memd_daemon.frames.history import event_line
+from memd_daemon.frames.history import event_line, telling_line
 from memd_daemon.frames.hold import HELD
 from memd_daemon.frames.push import pushed, renderings
 from memd_daemon.frames.recall import recalled
@@ -27,6 +28,7 @@ from memd_daemon.model.view import (
     NoteView,
     ProposalView,
     ReasonView,
+    TellingView,
     TombstoneView,
 )
 from tests.frames.make import DAY_MS, MARCH_4, TAGS, make_view
@@ -157,6 +159,20 @@ def events() -> dict[str, EventView]:
     person = {"actor": "human", "surface": "cli"}
     return {
         "recorded": make("recorded", recorded, session="s1"),
+        "recorded with all there is": make(
+            "recorded",
+            msgspec.structs.replace(
+                recorded,
+                source=Source("inference"),
+                under="agent",
+                anchors=(Anchor(path="a.py"), Anchor(path="b.py")),
+                tags=("locking", "resolver"),
+                evidence=(TURN,),
+                informed_by=(b"?" * 16, b"!" * 16),
+            ),
+            session="3f2a1b9c-0d4e-4c1a-9b7e-5d1f8a2c3b4d",
+            agent="a1",
+        ),
         "promoted": make("promoted", ev.Promoted(to="human", revision=1, content=b"c"), **person),
         "revoked": make("revoked", ev.Reasoned(reason=b"r", by=two), "kept"),
         "revoked, forgotten reason": make("revoked", ev.Reasoned(reason=b"gone")),
@@ -172,13 +188,29 @@ def events() -> dict[str, EventView]:
         "amended": make("amended", ev.Amended(priority="high", tags=("a", "b"), anchors=(), scope="global", under="")),
         "evidence_bound": make("evidence_bound", ev.EvidenceBound(evidence=(TURN,))),
         "review_flagged": make("review_flagged", ev.ReviewFlagged(ancestor=two, cause=b"u", what="revoked")),
-        "reviewed": make("reviewed", ev.Reviewed(causes=(b"u",)), "without effect"),
+        "reviewed": make("reviewed", ev.Reviewed(causes=(two, one, two)), "without effect"),
         "proposed": make("proposed", ev.Proposed(act="revoke", reason=b"r"), "proposed"),
         "archived": make("archived", ev.Reasoned(), "waits", actor="system", surface="sweep"),
         "forgotten": make("forgotten", ev.Nothing(), **person),
         "key_enrolled": make("key_enrolled", ev.KeyEnrolled(key_id=b"\x01\x02", public=b"p"), **person),
         "setting_changed": make("setting_changed", ev.SettingChanged(key="hold", value="off"), **person),
         "of a later version": make("telepathy", ev.Nothing()),
+    }
+
+
+def tellings() -> dict[str, TellingView]:
+    """How a note was told."""
+    once = TellingView(trigger="pre-edit", times=1, at=MARCH_4, last_at=MARCH_4, session="s1")
+    often = TellingView(trigger="session-start", times=12, at=MARCH_4, last_at=LATER, session="s1", sessions=11)
+    return {
+        "told once": once,
+        "told to a subagent whose session has a long name": msgspec.structs.replace(
+            once, trigger="subagent-start", session="3f2a1b9c-0d4e-4c1a-9b7e-5d1f8a2c3b4d", agent="a1"
+        ),
+        "told once, held the edit, no receipt": msgspec.structs.replace(once, held=1, unconfirmed=1),
+        "told many times": often,
+        "told many times, held some, some without receipt": msgspec.structs.replace(often, held=2, unconfirmed=3),
+        "told many times in one session": msgspec.structs.replace(often, sessions=1, held=1),
     }
 
 
@@ -222,7 +254,8 @@ def renderings_of_files() -> dict[str, dict[str, str]]:
                 "parts of files",
             )
         },
-        "history.txt": {name: event_line(view, TAGS) for name, view in events().items()},
+        "history.txt": {name: event_line(view, TAGS).text for name, view in events().items()}
+        | {name: telling_line(view, TAGS).text for name, view in tellings().items()},
         "bundle.txt": {
             "three": bundle(three, texts),
             "one and eleven left out": bundle(three[:1], texts[:1], range(51, 62)),

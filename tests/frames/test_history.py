@@ -26,7 +26,7 @@ def parts(payload: Any, type_: str, **fields: Any) -> list[str]:
         **{"actor": "agent", "surface": "mcp", **fields},
     )
     stored = ev.Stored(event=event, body=b"", sig=b"", hlc=1, origin=b"", seq=1, index=0, store=b"", signed=False)
-    return UNESCAPED.split(event_line(EventView(stored=stored, effect="applied"), TAGS))
+    return UNESCAPED.split(event_line(EventView(stored=stored, effect="applied"), TAGS).text)
 
 
 def recorded(ref: str) -> ev.Recorded:

@@ -346,14 +346,33 @@ def show(ref: str, as_json: bool) -> None:
             screen.say(line)
 
 
-@command(short_help="The events of a note.")
+@command(short_help="Everything that happened to a note.")
 @click.argument("ref")
-def log(ref: str, as_json: bool) -> None:
-    """Everything that happened to the note REF: when, through which door, and what it did."""
+@page
+def log(ref: str, limit: int, all_: bool, as_json: bool) -> None:
+    """Everything that happened to the note REF, oldest first: when, who through which door, and what.
+
+    `local` is what happened on this machine alone: when the note was told, and to whom. Times are UTC.
+    """
     with Memd() as memd:
-        reply = memd.log(ref)
+        reply = memd.log(ref, limit=0 if all_ else limit)
     if as_json:
         screen.emit(reply.events)
         return
-    for event in reply.events:
-        screen.say(event.line)
+    screen.say((reply.head, "bold"))
+    if screen.is_terminal():
+        screen.table(("when (UTC)", "who", "what"), [_happening(event) for event in reply.events], spare=("who",))
+    else:
+        for event in reply.events:
+            screen.say(event.line)
+    if reply.more:
+        screen.warn(f"{reply.more} earlier (--limit, --all)")
+    if reply.local_since:
+        screen.warn(
+            f"what was told before {reply.local_since[:10]} was not looked through: `memd deliveries --all` has it"
+        )
+
+
+def _happening(event: api.EventOut) -> list[Part]:
+    style = "dim" if event.local else "green" if event.signed else "yellow" if event.effect != "applied" else ""
+    return [(event.when, "dim"), (event.who, style), (event.what, style)]

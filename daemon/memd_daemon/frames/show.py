@@ -19,7 +19,7 @@ def shown(full: FullView, now_ms: int, tags: Sequence[str]) -> str:
     """The long form, without a line end. ``now_ms`` in Unix milliseconds."""
     view = full.view
     lines = [recalled(view, now_ms, tags), f"  uid: {uid_text(view.note.uid)}", _recorded(view.note, tags)]
-    lines.append(f"  state: {', '.join(_state(view.note))}")
+    lines.append(f"  state: {', '.join(state(view.note))}")
     lines += [_anchor(g, tags) for g in view.ground if not view.revoked]
     lines += [_evidence(e, tags) for e in full.evidence]
     lines += [_reason(r, tags) for r in full.reasons]
@@ -36,15 +36,15 @@ def _recorded(note: Note, tags: Sequence[str]) -> str:
     return ", ".join(facts)
 
 
-def _state(note: Note) -> list[str]:
+def state(note: Note) -> list[str]:
     """The axes of the fold as they stand, then what has happened to the wording."""
-    state = [note.belief, note.currency, note.shelf, *([note.task] if note.task else [])]
-    state.append(f"revision {note.revision}, class {note.provenance}")
+    facts = [note.belief, note.currency, note.shelf, *([note.task] if note.task else [])]
+    facts.append(f"revision {note.revision}, class {note.provenance}")
     if note.last_confirmed_at:
-        state.append(f"last confirmed {date(note.last_confirmed_at)}")
+        facts.append(f"last confirmed {date(note.last_confirmed_at)}")
     if note.valid_until:
-        state.append(f"valid until {date(note.valid_until)}")
-    return state
+        facts.append(f"valid until {date(note.valid_until)}")
+    return facts
 
 
 def _anchor(g: GroundStatus, tags: Sequence[str]) -> str:

@@ -73,6 +73,11 @@ def date(at: int) -> str:
     return datetime.fromtimestamp(at / MS_PER_S, UTC).strftime("%Y-%m-%d")
 
 
+def minute(at: int) -> str:
+    """The minute of ``at`` (Unix milliseconds) in UTC, ``YYYY-MM-DD HH:MM``: where a day holds more than one thing."""
+    return datetime.fromtimestamp(at / MS_PER_S, UTC).strftime("%Y-%m-%d %H:%M")
+
+
 def frame(view: NoteView) -> str:
     """The one frame that goes before the content of a note that is not revoked."""
     if view.frame_class == Provenance.HUMAN:

@@ -224,5 +224,20 @@ class EventView(msgspec.Struct, frozen=True, kw_only=True):
 
     stored: Stored
     effect: str
-    ids: dict[bytes, int] = {}  # uids in the payload that are known here
+    ids: dict[bytes, int] = {}  # uids in the payload that are known here: of notes, and of events by their notes
     texts: dict[bytes, str] = {}  # blobs in the payload that are still there
+    settled: int = 0  # proposals that stood before it and do no more
+
+
+class TellingView(msgspec.Struct, frozen=True, kw_only=True):
+    """How a note was told at one kind of moment, between two of its events: each time, or many times in a row."""
+
+    trigger: str
+    times: int
+    at: int
+    last_at: int
+    session: str  # of the first
+    agent: str = ""  # likewise
+    sessions: int = 1
+    unconfirmed: int = 0  # of these, the answers whose receipt never came
+    held: int = 0  # those that held an edit back

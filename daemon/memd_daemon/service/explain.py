@@ -1,24 +1,19 @@
-"""What stands here and why: list, show, log, turns, deliveries, and the shapes in which they are told."""
+"""What stands here and why: list, show, turns, deliveries, and the shapes in which they are told."""
 
 import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-import msgspec
-
 from memd_client import api
 from memd_daemon import limits
 from memd_daemon.frames import words
-from memd_daemon.frames.history import event_line
 from memd_daemon.frames.show import shown
-from memd_daemon.model.delivery import Delivery
-from memd_daemon.model.event import Stored, payload_of, texts_of
-from memd_daemon.model.fold import trace
-from memd_daemon.model.ids import UID_BYTES, uid_text
+from memd_daemon.model.delivery import NOTICES_UID, Delivery
+from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
 from memd_daemon.model.turn import Turn
-from memd_daemon.model.view import EventView, EvidenceView, FullView, NoteView, ReasonView
+from memd_daemon.model.view import EvidenceView, FullView, NoteView, ReasonView
 from memd_daemon.service.asker import asker_of
 from memd_daemon.service.names import id_kept
 from memd_daemon.service.parts import Parts
@@ -168,48 +163,6 @@ def ids_of(snapshot: Snapshot, uids: Iterable[bytes]) -> tuple[int, ...]:
     return tuple(i for i in (snapshot.id_of(uid) for uid in uids) if i)
 
 
-def log_of(parts: Parts, request: api.Log) -> api.LogReply:
-    """A note's whole history: every event with who, through which door, and what it did."""
-    with parts.store.read() as snapshot:
-        note = note_at(snapshot, request.ref)
-        events = [_event_out(parts, snapshot, s, effect) for s, effect in trace(snapshot.events_of(note.uid))]
-        return api.LogReply(id=snapshot.id_of(note.uid) or 0, events=events)
-
-
-def _event_out(parts: Parts, snapshot: Snapshot, stored: Stored, effect: str) -> api.EventOut:
-    event = stored.event
-    return api.EventOut(
-        uid=uid_text(event.uid),
-        type=event.type,
-        at=iso(event.at),
-        actor=event.actor,
-        surface=event.surface,
-        session=event.session,
-        signed=stored.signed,
-        effect=effect,
-        line=event_line(_event_view(snapshot, stored, effect), parts.tags),
-    )
-
-
-def _event_view(snapshot: Snapshot, stored: Stored, effect: str) -> EventView:
-    try:
-        payload = payload_of(stored.event)
-    except (msgspec.ValidationError, msgspec.DecodeError):
-        payload = None
-    if payload is None:
-        return EventView(stored=stored, effect=effect)
-    texts = {d: t for d in texts_of(payload) if (t := snapshot.text(d)) is not None}
-    named = [value for field in payload.__struct_fields__ for value in _uids(getattr(payload, field))]
-    ids = {uid: id_ for uid in named if (id_ := snapshot.id_of(uid))}
-    return EventView(stored=stored, effect=effect, ids=ids, texts=texts)
-
-
-def _uids(value: object) -> list[bytes]:
-    """What may be a uid in a payload's field."""
-    found = value if isinstance(value, tuple) else (value,)
-    return [v for v in found if isinstance(v, bytes) and len(v) == UID_BYTES]
-
-
 def turns(parts: Parts, request: api.Turns) -> api.TurnsReply:
     """What the user said, newest first."""
     with parts.store.read() as snapshot:
@@ -248,7 +201,12 @@ def delivery_out(delivery: Delivery) -> api.DeliveryOut:
         epoch=delivery.epoch,
         state=delivery.state,
         held=delivery.held,
-        notes=[api.DeliveredOut(id=n.id, digest=n.digest.hex(), tokens=n.tokens) for n in delivery.notes],
+        notes=[
+            api.DeliveredOut(id=n.id, digest=n.digest.hex(), tokens=n.tokens)
+            for n in delivery.notes
+            if n.uid != NOTICES_UID
+        ],
+        notices=any(n.uid == NOTICES_UID for n in delivery.notes),
         left_out=[api.LeftOutOut(id=left.id, rule=left.rule) for left in delivery.left_out],
         tokens=delivery.tokens,
         vectors=delivery.vectors,
