@@ -299,6 +299,21 @@ def test_what_comes_unjoined_over_mcp_is_an_agents_inference(desk: Desk) -> None
     )
 
 
+@pytest.mark.parametrize(("agent", "is_told"), [("", True), ("a1", True), (UNKNOWN_AGENT, False)])
+def test_a_note_knows_the_turn_in_which_it_was_written(desk: Desk, one: Client, agent: str, is_told: bool) -> None:
+    """By the number that `turns` shows; of an agent that may be of an earlier turn it is not said."""
+    started(desk, one, prompt_id="p0")
+    started(desk, one, prompt_id="p1")
+    token = JOINED.set(msgspec.structs.replace(UNJOINED, session="s1", agent=agent, turn="p1", harness="claude"))
+    try:
+        id_ = desk.remember("The parser drops empty lines.").id
+    finally:
+        JOINED.reset(token)
+    second = max(turn.turn for turn in desk.ask(api.Turns()).turns)
+    told = desk.ask(api.Show(ref=str(id_), cwd=str(desk.repo))).text
+    assert f"through mcp, in claude, session s1{f', turn {second}' if is_told else ''}\n" in told
+
+
 # --- commands
 
 

@@ -13,7 +13,7 @@ from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Actor, Currency, Provenance
 from memd_daemon.service import lineage
-from memd_daemon.service.asker import Asker, asker_of
+from memd_daemon.service.asker import UNKNOWN_AGENT, Asker, asker_of
 from memd_daemon.service.claim import Claim
 from memd_daemon.service.fall import fall_drafts, supersede_drafts
 from memd_daemon.service.near import near_to
@@ -165,6 +165,14 @@ def _lowered(snapshot: Snapshot, wanted: Wanted, kin: lineage.Kin) -> list[str]:
     return [f"derived from {ids}, so it is framed no higher than that until a person endorses it"]
 
 
+def _turn_of(parts: Parts, asker: Asker) -> int:
+    """The number of the user's turn in which the asker stands; 0 where there is none, or one cannot tell in which it does."""
+    if not asker.turn or asker.agent == UNKNOWN_AGENT:
+        return 0
+    with parts.store.read() as snapshot:
+        return snapshot.turn_of_prompt(asker.session, asker.turn) or 0
+
+
 def _build(
     parts: Parts,
     asker: Asker,
@@ -196,6 +204,7 @@ def _build(
             informed_by=kin.informed_by,
             corrects=tuple(sorted(others.corrected)),
             process=wanted.process,
+            turn=_turn_of(parts, asker),
             harness=asker.harness,
         ),
         asker=asker,
