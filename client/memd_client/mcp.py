@@ -27,6 +27,7 @@ import sys
 import time
 
 from memd_client import __version__, address, link, spawn, wire
+from memd_client.carried import Carried, carried_request, parse_carried_reply
 
 STDIN, STDOUT = 0, 1
 READ_BYTES = 65_536  # what a pipe holds
@@ -313,9 +314,9 @@ class Carrier:
             here = posix.getcwdb()
         except OSError:  # the directory is gone
             here = b""
-        carried = wire.Carried(self._session, number, here, self._environment, message)
+        carried = Carried(self._session, number, here, self._environment, message)
         opened = self._daemon.link
-        return opened is not None and opened.tell(wire.carried_request(carried), _after(OPEN_WAIT_S))
+        return opened is not None and opened.tell(carried_request(carried), _after(OPEN_WAIT_S))
 
     def _say_goodbye(self) -> None:
         if self._daemon.link is not None:
@@ -331,7 +332,7 @@ class Carrier:
             return self._lose(MISMATCH if isinstance(heard, link.Mismatch) else GONE)
         for reply in heard:
             try:
-                number, said = wire.parse_carried_reply(reply)
+                number, said = parse_carried_reply(reply)
             except wire.Malformed:
                 return self._lose(GONE)
             self._answered(reply.status, number, said)

@@ -28,7 +28,7 @@ Verb `hook` is v1 for ever: a daemon of any later protocol answers a v1 hook in 
 | 10 | stdin | raw, as the harness wrote it |
 
 Verb `receipt` (client to daemon, never answered): frame 3 is the request id whose stdout was written out whole.
-Verb `mcp` (mcp.py to the daemon): one message of the Model Context Protocol. Many may be in flight on one connection,
+Verb `mcp` (carried.py; mcp.py sends it): one message of the Model Context Protocol. Many may be in flight on one connection,
 and are answered in any order.
 
 | # | frame | bytes |
@@ -226,19 +226,6 @@ class Hook:
         return bool(self.flags & PROBE)
 
 
-class Carried:
-    """One message of an MCP client as it crosses the wire: raw. `environment` holds the frame's lines."""
-
-    __slots__ = ("cwd", "environment", "message", "number", "session")
-
-    def __init__(self, session: bytes, number: int, cwd: bytes, environment: bytes, message: bytes) -> None:
-        self.session = session
-        self.number = number
-        self.cwd = cwd
-        self.environment = environment
-        self.message = message
-
-
 class Spooled:
     """What a spool file holds: a hook call and the wall time (ns since 1970) at which it was made."""
 
@@ -295,16 +282,6 @@ def hook_reply(version: bytes, stdout: bytes, status: int = DONE) -> list[bytes]
     return reply(version, status, b"0", stdout, b"")
 
 
-def carried_request(carried: Carried) -> list[bytes]:
-    """The frames of one message of an MCP client."""
-    return request(MCP, carried.session, b"%d" % carried.number, carried.cwd, carried.environment, carried.message)
-
-
-def carried_reply(version: bytes, number: int, *said: bytes, status: int = DONE) -> list[bytes]:
-    """The answer to one: the messages to be written, or, with another status than DONE, the sentence that says why not."""
-    return reply(version, status, b"%d" % number, *said)
-
-
 def parse_request(frames: list[bytes]) -> tuple[bytes, bytes, list[bytes]]:
     """Protocol, verb and the verb's frames of a request (identity already taken off).
 
@@ -326,26 +303,7 @@ def parse_hook(body: list[bytes]) -> Hook:
     request_id, deadline, flags, harness, event, cwd, environment, stdin = body[:8]
     if len(flags) != 1:
         raise Malformed("the flags are one byte")
-    return _checked_hook(request_id, _decimal(deadline), flags[0], harness, event, cwd, environment, stdin)
-
-
-def parse_carried(body: list[bytes]) -> Carried:
-    """The message of an MCP client in the frames that follow the verb. Raises Malformed."""
-    if len(body) < 5:
-        raise Malformed("a message of MCP has 5 frames after its verb")
-    session, number, cwd, environment, message = body[:5]
-    if len(session) != REQUEST_ID_BYTES:
-        raise Malformed("a session is 16 bytes")
-    if len(cwd) > CWD_MAX_BYTES or len(environment) > ENVIRONMENT_MAX_BYTES or len(message) > MCP_MESSAGE_MAX_BYTES:
-        raise Malformed("a frame is over its bound")
-    return Carried(session, _decimal(number), cwd, environment, message)
-
-
-def parse_carried_reply(reply: Reply) -> tuple[int, list[bytes]]:
-    """The number of the message that this answers, and what is said to it. Raises Malformed."""
-    if not reply.body:
-        raise Malformed("an answer to MCP repeats the number")
-    return _decimal(reply.body[0]), reply.body[1:]
+    return _checked_hook(request_id, decimal(deadline), flags[0], harness, event, cwd, environment, stdin)
 
 
 def parse_receipt(body: list[bytes]) -> bytes:
@@ -419,7 +377,7 @@ def decode_spool(content: bytes) -> Spooled:
     fields, at = [], len(SPOOL_MAGIC)
     for _ in range(SPOOL_FIELDS):
         colon = content.find(b":", at, at + 12)
-        end = colon + 1 + _decimal(content[at:colon]) if colon > at else len(content)
+        end = colon + 1 + decimal(content[at:colon]) if colon > at else len(content)
         if content[end : end + 1] != b",":
             raise Malformed("a spool file that was cut off or is damaged")
         fields.append(content[colon + 1 : end])
@@ -431,7 +389,7 @@ def decode_spool(content: bytes) -> Spooled:
         raw_id = bytes.fromhex(request_id.decode("ascii"))
     except ValueError as error:
         raise Malformed("a request id is 32 hex digits") from error
-    return Spooled(_checked_hook(raw_id, 0, 0, harness, event, cwd, environment, stdin), _decimal(at_ns))
+    return Spooled(_checked_hook(raw_id, 0, 0, harness, event, cwd, environment, stdin), decimal(at_ns))
 
 
 def _checked_hook(
@@ -454,7 +412,8 @@ def _checked_hook(
     return Hook(request_id, deadline_ns, flags, harness.decode("ascii"), event.decode("ascii"), cwd, environment, stdin)
 
 
-def _decimal(digits: bytes) -> int:
+def decimal(digits: bytes) -> int:
+    """A number as the wire writes it. Raises Malformed."""
     # int() alone would also take signs, blanks and underscores.
     if not digits.isdigit() or len(digits) > DECIMAL_MAX_BYTES:
         raise Malformed("not a decimal number of at most 20 digits")

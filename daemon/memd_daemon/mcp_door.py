@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memd_client import wire
+from memd_client.carried import Carried
 from memd_daemon import errors, limits
 from memd_daemon.service.tools import Tools
 
@@ -26,7 +27,7 @@ FAILED: Final = errors.Fault("mcp").message.encode()
 class Handed(NamedTuple):
     """One message of a client: what crossed the wire, the carrier's pid, and how it is answered."""
 
-    carried: wire.Carried
+    carried: Carried
     pid: int
     answer: Callable[..., None]
 
@@ -43,7 +44,7 @@ class Door:
         self._server: McpServer | None = None
         self._is_closed = False
 
-    def take(self, carried: wire.Carried, pid: int, answer: Callable[..., None]) -> None:
+    def take(self, carried: Carried, pid: int, answer: Callable[..., None]) -> None:
         """Hands a message on; returns at once."""
         handed = Handed(carried, pid, answer)
         with self._lock:
@@ -75,13 +76,14 @@ class Door:
             from memd_daemon.mcp_server import McpServer
 
             asyncio.run(self._serve(McpServer(self._tools)))
-        except Exception:  # the daemon lives on, hooks are served, and the next message tries again
-            log.exception("serving MCP has failed")
-        with self._lock:
-            left, self._waiting = self._waiting, []
-            self._thread = self._loop = self._server = None
-        for handed in left:
-            handed.answer(FAILED, status=wire.FAULT)
+        except (ImportError, OSError):  # the daemon lives on, hooks are served, and the next message tries again
+            log.exception("MCP cannot be served")
+        finally:
+            with self._lock:
+                left, self._waiting = self._waiting, []
+                self._thread = self._loop = self._server = None
+            for handed in left:
+                handed.answer(FAILED, status=wire.FAULT)
 
     async def _serve(self, server: "McpServer") -> None:
         with self._lock:

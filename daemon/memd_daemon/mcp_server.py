@@ -25,7 +25,7 @@ from concurrent.futures import Future as ThreadFuture
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import anyio
 import msgspec
@@ -140,6 +140,7 @@ class _Session:
         self._to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
         self.used_at = time.monotonic()
         self.task = asyncio.create_task(self._run(server, from_client))
+        self.task.add_done_callback(_told_if_failed)
 
     @property
     def is_at_rest(self) -> bool:
@@ -169,8 +170,6 @@ class _Session:
     ) -> None:
         try:
             await server.run(from_client, self, server.create_initialization_options())
-        except Exception:  # one session's end is nobody else's
-            log.exception("a session has failed")
         finally:
             self._to_server.close()
             for answer in [answer for answers in self._asked.values() for answer in answers]:
@@ -197,11 +196,11 @@ class _Session:
     async def aclose(self) -> None:
         """There is nothing to close: who waits is answered by `_run`."""
 
-    async def __aenter__(self) -> "_Session":
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
     ) -> None:
         await self.aclose()
 
@@ -213,6 +212,12 @@ class _Session:
             self._asked.pop(id_, None)
 
 
+def _told_if_failed(task: asyncio.Task[None]) -> None:
+    """One session's end is nobody else's."""
+    if not task.cancelled() and (fault := task.exception()) is not None:
+        log.error("a session has failed", exc_info=fault)
+
+
 class _Workers:
     """Threads for tool calls, with a turn for each session that has some waiting."""
 
@@ -222,7 +227,10 @@ class _Workers:
         self._free = limits.MCP_WORKER_THREADS
 
     async def run(self, session: bytes, work: Callable[[], str]) -> str:
-        """What ``work`` gives or raises. Raises TooManyRequests. One that is cancelled while it runs is let run."""
+        """What ``work`` gives. Raises what of MemdError it raises, Fault where it fails, TooManyRequests where there is no room.
+
+        One that is cancelled while it runs is let run.
+        """
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         if not self._waiting.put(session, (future, work), 0):
             raise errors.TooManyRequests
@@ -249,8 +257,11 @@ class _Workers:
             fault = done.exception()
             if fault is None:
                 future.set_result(done.result())
-            else:
+            elif isinstance(fault, errors.MemdError):
                 future.set_exception(fault)
+            else:  # the session lives on, and the agent is told that nothing is certain
+                log.error("a tool has failed", exc_info=fault)
+                future.set_exception(errors.Fault("mcp"))
         self._begin()
 
 
@@ -272,9 +283,6 @@ def _server(tools: Tools, workers: _Workers) -> Server[Any]:
             return _result(await workers.run(handed.carried.session, work))
         except errors.MemdError as refusal:
             return _result(refusal.message, is_error=True)
-        except Exception:  # the session lives on, and the agent is told that nothing is certain
-            log.exception("a tool has failed")
-            return _result(errors.Fault("mcp").message, is_error=True)
 
     server = Server[Any](
         "memd",

@@ -24,6 +24,7 @@ import msgspec
 import zmq
 
 from memd_client import __version__, api, wire
+from memd_client.carried import Carried, carried_reply, parse_carried
 from memd_daemon import errors, limits
 from memd_daemon.fair import FairQueue
 from memd_daemon.service.clients import PEER
@@ -38,7 +39,7 @@ HookHandler = Callable[[wire.Hook, int], bytes]
 ReceiptHandler = Callable[[bytes], None]
 Answer = Callable[..., None]
 """Answers one carried message, once and from any thread: ``answer(*messages)``, or ``answer(sentence, status=…)``."""
-CarriedHandler = Callable[[wire.Carried, int, Answer], None]
+CarriedHandler = Callable[[Carried, int, Answer], None]
 """Takes a message of an MCP client and its peer's pid, and returns at once. Raises nothing."""
 Work = Callable[[], list[bytes] | None]
 """One request being done on a worker: the frames of its answer, None where there is none to send. Raises nothing."""
@@ -255,12 +256,12 @@ class Server:
 
     def _carry(self, body: list[bytes], pid: int, finish: Finish) -> None:
         try:
-            carried = wire.parse_carried(body)
+            carried = parse_carried(body)
         except wire.Malformed:
             return finish(wire.reply(VERSION, wire.USAGE))
 
         def answer(*said: bytes, status: int = wire.DONE) -> None:
-            finish(wire.carried_reply(VERSION, carried.number, *said, status=status))
+            finish(carried_reply(VERSION, carried.number, *said, status=status))
 
         self._mcp(carried, pid, answer)
 
@@ -310,10 +311,10 @@ class Server:
 
 def _carried_refused(body: list[bytes], refusal: errors.MemdError) -> list[bytes]:
     try:
-        number = wire.parse_carried(body).number
+        number = parse_carried(body).number
     except wire.Malformed:
         return wire.reply(VERSION, wire.USAGE)
-    return wire.carried_reply(VERSION, number, refusal.message.encode(), status=wire.REFUSED)
+    return carried_reply(VERSION, number, refusal.message.encode(), status=wire.REFUSED)
 
 
 def refused(refusal: errors.MemdError) -> list[bytes]:

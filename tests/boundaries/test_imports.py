@@ -30,7 +30,7 @@ HOOK_OWN = {*FIRST_FLOOR, "memd_client.spawn", "memd_hooks.carry"}
 SLOW = {"os", "socket", "json", "re", "typing", "enum", "pathlib", "msgspec", "zmq"}
 
 # Also on the first floor, but only run where a daemon is started: any of the standard library.
-STDLIB_ONLY = ("memd_client.spawn", "memd_client.mcp")
+STDLIB_ONLY = ("memd_client.spawn", "memd_client.carried", "memd_client.mcp")
 
 # Reads of a clock or of randomness that no import gives away.
 IMPURE_NAMES = {"now", "utcnow", "today", "uuid1", "uuid4"}
