@@ -63,9 +63,10 @@ class Enrolment(msgspec.Struct, frozen=True, kw_only=True):
         return self.since < place and (self.until is None or (place < self.until and self.was_seen(place)))
 
     def was_seen(self, place: Place) -> bool:
-        """Whether the place lies in a commit that whoever ended the key knew."""
+        """Whether the place lies in a commit that whoever ended the key knew, or in that of its end."""
         _, origin, seq, _ = place
-        return not self.seen or seq <= dict(self.seen).get(origin, 0)
+        itself = self.until is not None and self.until[1:3] == (origin, seq)
+        return not self.seen or itself or seq <= dict(self.seen).get(origin, 0)
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
