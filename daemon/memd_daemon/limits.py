@@ -212,7 +212,9 @@ LOG_DELIVERIES_MAX: Final = 50_000  # the newest, looked through for those of on
 # the indexes behind the daemon
 IDENTIFIER_JUDGED_CHARS: Final = 256  # of a run of word characters, when it is told from prose
 INDEX_RETRY_S: Final = 30.0  # after an error, where no write comes first: a disk is not emptied in a moment
-EMBED_BATCH_NOTES: Final = 32  # taken from the queue at once
+EMBED_BATCH_NOTES: Final = 16  # taken from the queue at once, and stored with one sync
+EMBED_QUIET_S: Final = 0.05  # without a new note: a burst of writes has the machine to itself
+EMBED_PATIENCE_S: Final = 0.2  # then a vector is computed all the same
 WORDS_WAIT_S: Final = (
     20.0  # an explicit question waits this long for an index that is loading; a rebuild of 10,000 notes takes 5
 )

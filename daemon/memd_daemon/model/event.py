@@ -293,6 +293,7 @@ UPCASTERS: Final[dict[tuple[str, int], Upcaster]] = {}
 
 _body_encoder = msgspec.msgpack.Encoder()
 _body_decoder = msgspec.msgpack.Decoder(Event)
+_payload_decoders: Final = {type_: msgspec.msgpack.Decoder(shape) for type_, shape in PAYLOADS.items()}
 
 
 def encode_event(event: Event) -> bytes:
@@ -324,9 +325,9 @@ def payload_of(event: Event) -> msgspec.Struct | None:
     shape = PAYLOADS.get(event.type)
     if shape is None or not 1 <= event.v <= VERSIONS[event.type]:
         return None
-    raw = bytes(event.payload)
+    raw = event.payload
     if event.v == VERSIONS[event.type]:
-        return msgspec.msgpack.decode(raw, type=shape)
+        return _payload_decoders[event.type].decode(raw)
     old = msgspec.msgpack.decode(raw, type=dict[str, Any])
     try:
         newest = upcast(event.type, event.v, old, VERSIONS[event.type])

@@ -13,6 +13,7 @@ The result depends on the set of events alone, not on the order of their arrival
 import heapq
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
+from operator import attrgetter
 from typing import Final, cast
 
 import msgspec
@@ -35,6 +36,8 @@ class Effect(StrEnum):
 
 Transition = Callable[[Note, Stored, msgspec.Struct], Note | None]
 
+_place: Final = attrgetter("hlc", "origin", "seq", "index", "event.uid")  # as `Stored.place`, and never two alike
+
 PERSON_ONLY: Final[dict[str, str]] = {
     "revoked": "revoke",
     "superseded": "supersede",
@@ -56,6 +59,22 @@ _UNREVIEWED: Final = frozenset({Provenance.AUTO, Provenance.AGENT})
 
 def order(events: Iterable[Stored]) -> tuple[list[Stored], list[Stored]]:
     """(events in fold order, events that wait for a missing parent); duplicates by uid count once."""
+    events = sorted(events, key=_place)
+    return (events, []) if _is_in_order(events) else _sorted_out(events)
+
+
+def _is_in_order(events: Sequence[Stored]) -> bool:
+    """Whether the order of the places is the order of the fold, as it is where nobody else wrote at the same time."""
+    seen: set[bytes] = set()
+    for stored in events:
+        if stored.event.uid in seen or not seen.issuperset(stored.event.parents):
+            return False
+        seen.add(stored.event.uid)
+    return True
+
+
+def _sorted_out(events: Iterable[Stored]) -> tuple[list[Stored], list[Stored]]:
+    """`order` of any events."""
     by_uid: dict[bytes, Stored] = {}
     for stored in events:
         known = by_uid.get(stored.event.uid)
@@ -133,9 +152,9 @@ def _step_known(note: Note, stored: Stored, payload: msgspec.Struct) -> tuple[No
 
 def _noted(note: Note, stored: Stored) -> Note:
     """The note with the event among its heads and in its count, whatever else it does."""
-    parents = set(stored.event.parents)
-    heads = (*(h for h in note.heads if h not in parents), stored.event.uid)
-    return msgspec.structs.replace(note, heads=tuple(sorted(heads)), events=note.events + 1)
+    event = stored.event
+    left = () if note.heads == event.parents else sorted(set(note.heads).difference(event.parents))
+    return msgspec.structs.replace(note, heads=tuple(sorted((*left, event.uid))), events=note.events + 1)
 
 
 def _endorsed(note: Note) -> bool:

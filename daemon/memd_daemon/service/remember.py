@@ -182,8 +182,10 @@ def _build(
     evidence: Bound,
     key_id: bytes,
 ) -> Built:
-    salt, summary_salt = parts.chance(limits.SALT_BYTES), parts.chance(limits.SALT_BYTES)
+    salt = parts.chance(limits.SALT_BYTES)
     digest = ev.blob_digest(salt, wanted.content.encode())
+    is_short = wanted.summary == wanted.content  # of one sentence: one blob is both
+    summary_salt = salt if is_short else parts.chance(limits.SALT_BYTES)
     named = {n.uid for n in others.derived_from}
     recorded = parts.event(
         "recorded",
@@ -215,7 +217,8 @@ def _build(
         promoted = ev.encode_event(
             parts.event("promoted", wanted.uid, act, asker=asker, parents=(recorded.uid,), key_id=key_id)
         )
-    texts = ((salt, wanted.content), (summary_salt, wanted.summary), *((s, t) for _, s, t in evidence))
+    texts = ((salt, wanted.content), *(() if is_short else ((summary_salt, wanted.summary),)))
+    texts += tuple((s, t) for _, s, t in evidence)
     return Built(
         recorded=ev.encode_event(recorded), texts=texts, digest=digest, salt=salt, promoted=promoted, key_id=key_id
     )

@@ -15,6 +15,7 @@ import msgspec
 
 from memd_daemon import errors, limits
 from memd_daemon.model.note import Note
+from memd_daemon.service.embedding import EmbedQueue, Waiting, as_vector, waiting
 from memd_daemon.store.port import Snapshot, Store
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Search:
         self._embedder: Embedder | None = None
         self._wake = threading.Event()
         self._stop = threading.Event()
+        self._queue = EmbedQueue(store, self._stop)
         self._embedding = threading.Lock()
         self._placing = threading.Lock()
         self.trouble = ""  # the kind of error that keeps the indexes behind; "" where nothing does
@@ -123,10 +125,10 @@ class Search:
 
     def _keep_up(self) -> None:
         """Embeds what waits, and saves what is due."""
-        self.embed_waiting(self._is_interrupted)
+        self.embed_waiting(self._gave_way)
         while self._words_are_due() and not self._stop.is_set():
             self._flush_words()
-            self.embed_waiting(self._is_interrupted)  # the queue may have been left for it
+            self.embed_waiting(self._gave_way)  # the queue may have been left for it
         if self._vectors is not None and self._vectors.unsaved >= limits.UNSAVED_VECTORS_MAX:
             self._save_vectors()
 
@@ -137,6 +139,11 @@ class Search:
     def _is_interrupted(self) -> bool:
         """Whether embedding has to wait: an import writes faster than vectors come, and each search looks through pending words."""
         return self._stop.is_set() or self._words_are_due()
+
+    def _gave_way(self) -> bool:
+        """`_is_interrupted`, once the writers have paused."""
+        self._queue.give_way(self._is_interrupted)
+        return self._is_interrupted()
 
     def _words_are_due(self) -> bool:
         return self._words is not None and self._words.pending >= limits.WORDS_PENDING_MAX
@@ -214,7 +221,7 @@ class Search:
             if scope != home_of(note) or stored is None:
                 vectors.remove(scope, id_)
         if home_of(note) and stored is not None:
-            vectors.add(home_of(note), id_, self._array(stored))
+            vectors.add(home_of(note), id_, as_vector(stored))
 
     def _save_vectors(self) -> None:
         """Saved only while no vector waits, so that everything newer belongs to a commit after the mark."""
@@ -227,26 +234,14 @@ class Search:
         self._vectors.save(mark)
 
     def _stored_vectors(self, snapshot: Snapshot, model: str) -> "Iterator[tuple[str, int, Any]]":
-        import numpy as np
-
         for id_, stored in snapshot.vectors(model):
             uid = snapshot.uid_of(id_)
             note = snapshot.note(uid) if uid else None
             if note is not None and home_of(note):
-                yield home_of(note), id_, np.frombuffer(stored, np.float16)
+                yield home_of(note), id_, as_vector(stored)
 
     def _fetch(self, keys: Sequence[int]) -> Any:
-        import numpy as np
-
-        dim = self._vectors.dim if self._vectors is not None else 0
-        rows = np.zeros((len(keys), dim), np.float16)
-        with self._store.read() as snapshot:
-            for row, key in enumerate(keys):
-                uid = snapshot.uid_of(key)
-                stored = snapshot.vector(self.model_id, uid) if uid else None
-                if stored is not None:
-                    rows[row] = np.frombuffer(stored, np.float16)
-        return rows
+        return self._queue.rows(self.model_id, keys, self._vectors.dim if self._vectors is not None else 0)
 
     def load_model(self) -> None:
         from memd_daemon.index.embed import Embedder
@@ -283,12 +278,10 @@ class Search:
         """Every vector that is stored, computed anew; each stands until its successor does."""
         with self._store.read() as snapshot:
             ids = [id_ for id_, _ in snapshot.vectors(self.model_id)]
-        for id_ in ids:
+        for start in range(0, len(ids), limits.EMBED_BATCH_NOTES):
             with self._store.read() as snapshot:
-                texts = [(note, snapshot.text(note.revisions[0].content)) for _, note in self._notes(snapshot, [id_])]
-            for note, text in texts:
-                if text is not None and not self._stop.is_set():
-                    self._embed_one(id_, note, text)
+                due = list(waiting(snapshot, ids[start : start + limits.EMBED_BATCH_NOTES]))
+            self._embed_all([one for one in due if one.text], self._stop.is_set)
 
     # changes
 
@@ -300,6 +293,7 @@ class Search:
         """A new note: found by its words from now on; its vector comes from the queue. ``told``: what `told` made of it."""
         if self._words is not None:
             self._words.put(id_, told or self._words.told(scope, text))
+        self._queue.wrote()
         self._wake.set()
 
     def move(self, id_: int, note: Note) -> None:
@@ -316,47 +310,32 @@ class Search:
             if self._vectors is not None:
                 self._place_vector(self._vectors, now, id_, newest)
 
-    def _array(self, stored: bytes) -> Any:
-        import numpy as np
-
-        return np.frombuffer(stored, np.float16)
-
-    def embed_waiting(self, enough: Callable[[], bool], progress: Callable[[int], None] | None = None) -> int:
+    def embed_waiting(self, enough: Callable[[], bool]) -> int:
         """Computes the vectors that wait in the store's queue until none waits or ``enough`` says so; how many."""
         done = 0
         while self._embedder is not None and self._vectors is not None and not enough():
-            with self._store.read() as snapshot:
-                ids = snapshot.unembedded(self.model_id, limits.EMBED_BATCH_NOTES)
-                waiting = [(i, n, snapshot.text(n.revisions[0].content)) for i, n in self._notes(snapshot, ids)]
-            if not waiting:
+            waiting = self._queue.take(self.model_id)
+            made = self._embed_all(waiting, enough)
+            done += made
+            if not waiting or made < len(waiting):
                 break
-            for id_, note, text in waiting:
-                if enough():
-                    return done
-                self._embed_one(id_, note, text or "")
-                done += 1
-                if progress:
-                    progress(done)
         return done
 
-    def _notes(self, snapshot: Snapshot, ids: Iterable[int]) -> Iterator[tuple[int, Note]]:
-        for id_ in ids:
-            uid = snapshot.uid_of(id_)
-            note = snapshot.note(uid) if uid else None
-            if note is not None:
-                yield id_, note
-
-    def _embed_one(self, id_: int, note: Note, text: str) -> None:
-        vector = self.embed(text)
-        if vector is None or self._vectors is None:
-            return
-        stored = vector.astype("<f2").tobytes()
-        model = self.model_id
-        self._store.write(lambda txn: txn.put_vector(model, note.uid, stored))
+    def _embed_all(self, waiting: Sequence[Waiting], enough: Callable[[], bool]) -> int:
+        """Vectors computed, stored and placed, until ``enough`` says so (at least one); how many."""
+        made: list[tuple[Waiting, bytes]] = []
+        for one in waiting:
+            vector = None if made and enough() else self.embed(one.text)
+            if vector is None:
+                break
+            made.append((one, vector.astype("<f2").tobytes()))
+        self._queue.put(self.model_id, made)
         with self._placing, self._store.read() as now:
-            newest = now.note(note.uid)
-            if newest is not None:
-                self._place_vector(self._vectors, now, id_, newest)
+            for one, _ in made:
+                newest = now.note(one.note.uid)
+                if newest is not None and self._vectors is not None:
+                    self._place_vector(self._vectors, now, one.id, newest)
+        return len(made)
 
     # looking
 
