@@ -92,6 +92,13 @@ class Remember(Request, frozen=True):
     reason: str = ""
     despite: str = ""
     endorse: bool = False
+    same_as: str = ""  # a note that says so already: these words are folded into it
+    level: str = ""  # principle or doctrine
+    slug: str = ""
+    sources: list[str] = []  # what taught it
+    source_ref: str = ""  # of an atom: the line of a transcript
+    distinct: bool = False  # another rule than the near one, as ``why`` says
+    why: str = ""
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True):

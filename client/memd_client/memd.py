@@ -103,6 +103,13 @@ class Memd:
         reason: str = "",
         despite: str = "",
         endorse: bool = False,
+        same_as: str = "",
+        level: str = "",
+        slug: str = "",
+        sources: Sequence[str] = (),
+        source_ref: str = "",
+        distinct: bool = False,
+        why: str = "",
     ) -> api.Remembered:
         """Records a note. With ``endorse`` nothing is recorded yet: the reply holds the plan that `seal` carries out."""
         request = api.Remember(
@@ -124,6 +131,13 @@ class Memd:
             reason=reason,
             despite=despite,
             endorse=endorse,
+            same_as=same_as,
+            level=level,
+            slug=slug,
+            sources=list(sources),
+            source_ref=source_ref,
+            distinct=distinct,
+            why=why,
         )
         return self.ask(request, api.Remembered)
 

@@ -101,10 +101,6 @@ class ExcerptNotInTurn(Refused):
     """The excerpt is not in turn {}: evidence is the user's own words, copied exactly (`memd turns` shows them)."""
 
 
-class EvidenceNotAllowed(Refused):
-    """A note with {} binds no evidence; record it without `--evidence`."""
-
-
 class TextTooLong(Refused):
     """The {} has {} characters; the limit is {} on one line. Shorten it."""
 
@@ -144,6 +140,50 @@ class Cycle(Refused):
     """Note {} cannot be {} by note {}: that would close a circle."""
 
 
+class SourceUnknown(Refused):
+    """An atom names the line that it was taken from (`--source-ref`): no extracted, source unknown."""
+
+
+class TranscriptsNotKept(Refused):
+    """memd keeps no transcripts yet, so there is no line for an atom to point at: record it without a level, with the user's words as `--evidence TURN:EXCERPT`."""  # noqa: E501
+
+
+class OnlyOnLadder(UsageError):
+    """`--{}` belongs to a note on the ladder: add `--level principle` or `--level doctrine`."""
+
+
+class SlugWrong(Refused):
+    """A {} has a name of its own: `--slug`, lower-case words joined by hyphens, no number alone and no uid."""
+
+
+class SlugTaken(Refused):
+    """The slug {} is that of note {}: revise it with `memd revise {} --text … --why …`, or choose another."""
+
+
+class SourcesNeeded(Refused):
+    """A {} is what other notes taught: name them with `--sources REF,…`."""
+
+
+class LevelWhyNeeded(Refused):
+    """A {} is a judgment that somebody answers for: say with `--why` what made it one."""
+
+
+class JudgmentNeeded(Refused):
+    """A {} is a judgment, so nobody's unreviewed capture may be one: record it with provenance `agent`."""
+
+
+class NearRule(Refused):
+    """The {} [{}] `{}` says nearly the same: sharpen that one with `memd revise {} --text … --why …`, or record this one with `--distinct` and say in `--why` what sets it apart."""  # noqa: E501
+
+
+class SameAsAlone(UsageError):
+    """`--same-as` folds the new words into a note that says so already, so it does not go with `--{}`: leave one of them out."""
+
+
+class NotTheSame(Refused):
+    """This is not what note {} says: {}. Record it as a claim of its own, without `--same-as`; `--contradicts` or `--supersedes` says what it does to that one."""  # noqa: E501
+
+
 class NotArchivable(Refused):
     """Note {} is {}, which is never archived: {}."""
 
@@ -161,7 +201,7 @@ class WhyNeeded(Refused):
 
 
 class RevisionMoved(Refused):
-    """Note {} stands at revision {}, not {}: somebody revised it meanwhile. Read it with `memd show {}`, then revise that wording."""
+    """Note {} stands at revision {}, not {}: somebody revised it meanwhile. Read it (`memd show {}`), then revise that."""
 
 
 class NothingToDo(UsageError):

@@ -74,6 +74,9 @@ SAME_CLAIM_SHARE: Final = (
 )
 NEAR_VECTOR_COSINE: Final = 0.88  # of the token table's vectors of two texts, at which the answer names a note likewise
 NEAR_VECTOR_SHARE: Final = 0.5  # words in common below which no vector is asked: it would be the subject alone
+SAME_AS_SHARE: Final = 0.3  # content words in common at which two texts speak of one matter, where the writer says they do
+SAME_AS_COSINE: Final = 0.5  # likewise, of the token table's vectors: other words for it
+SLUG_MAX_CHARS: Final = 80  # a name, not a sentence: half a line
 NEAR_TERMS: Final = 16  # the rarest words of a text, by which what is near to it is looked for: 40% of a long claim's
 NEAR_CANDIDATES: Final = 10  # of these so many are compared with it
 DERIVED_SHINGLE_SHARE: Final = 0.3  # model.md, section 5

@@ -43,6 +43,17 @@ PRIORITY_STYLES = {"high": "bold red", "low": "dim"}
 @click.option("--supersedes", default="", metavar="REF", help="The older note whose place it takes.")
 @click.option("--reason", default="", metavar="R", help="Why the other note is wrong or out of date.")
 @click.option("--despite", default="", metavar="REF", help="Record it although this revoked note said the same.")
+@click.option(
+    "--same-as", default="", metavar="REF", help="A note that says so already: your words are folded into it."
+)
+@click.option("--level", default="", metavar="L", help="principle or doctrine: a rule of the curated ladder.")
+@click.option("--slug", default="", metavar="S", help="The rule's name, such as validate-tokens-with-leeway.")
+@click.option("--sources", default="", metavar="REF,…", help="The notes that taught it.")
+@click.option(
+    "--source-ref", default="", metavar="L0-…#L2", help="The line of a transcript that an atom was taken from."
+)
+@click.option("--distinct", is_flag=True, help="It is another rule than the one it is near to; --why says how.")
+@click.option("--why", default="", metavar="W", help="What made it a rule; kept with it.")
 @click.option("--endorse", is_flag=True, help="Endorse it in the same act, with your passphrase.")
 def remember(
     text: str,
@@ -62,6 +73,13 @@ def remember(
     supersedes: str,
     reason: str,
     despite: str,
+    same_as: str,
+    level: str,
+    slug: str,
+    sources: str,
+    source_ref: str,
+    distinct: bool,
+    why: str,
     endorse: bool,
     as_json: bool,
 ) -> None:
@@ -99,6 +117,13 @@ def remember(
             supersedes=supersedes,
             reason=reason,
             despite=despite,
+            same_as=same_as,
+            level=level,
+            slug=slug,
+            sources=[ref.strip() for ref in sources.split(",") if ref.strip()],
+            source_ref=source_ref,
+            distinct=distinct,
+            why=why,
             endorse=endorse,
         )
         if told.plan is not None:

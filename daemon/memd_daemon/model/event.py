@@ -146,6 +146,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     slug: str = ""
     turn: int = 0
     harness: str = ""
+    reason: bytes = b""  # blob: why a principle or doctrine was made
 
 
 class Promoted(msgspec.Struct, frozen=True, kw_only=True):

@@ -179,7 +179,9 @@ def _recorded(stored: Stored, p: ev.Recorded) -> Note | None:
     if p.provenance not in _UNREVIEWED or p.kind not in _KINDS or p.priority not in _PRIORITIES:
         return None
     e = stored.event
-    first = Revision(content=p.content, summary=p.summary, provenance=p.provenance, at=e.at, event=e.uid)
+    first = Revision(
+        content=p.content, summary=p.summary, provenance=p.provenance, at=e.at, event=e.uid, reason=p.reason
+    )
     return Note(
         uid=e.note,
         kind=p.kind,
@@ -292,7 +294,7 @@ def _revised(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     if note.revoked or not curated or p.expected_revision != note.revision or p.provenance not in _UNREVIEWED:
         return None
     e = stored.event
-    new = Revision(content=p.content, summary=p.summary, provenance=p.provenance, at=e.at, event=e.uid)
+    new = Revision(content=p.content, summary=p.summary, provenance=p.provenance, at=e.at, event=e.uid, reason=p.reason)
     return msgspec.structs.replace(note, revisions=(*note.revisions, new))
 
 
@@ -325,10 +327,12 @@ def _conflict_opened(note: Note, stored: Stored, p: msgspec.Struct) -> Note | No
 
 
 def _conflict_resolved(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
-    other = cast(ev.ConflictResolved, p).other
-    if other not in note.conflicts:
+    p = cast(ev.ConflictResolved, p)
+    if p.other not in note.conflicts:
         return None
-    return msgspec.structs.replace(note, conflicts=tuple(c for c in note.conflicts if c != other))
+    demoted = {*note.demoted, p.other} if p.resolution == "both_demoted" else note.demoted
+    left = tuple(c for c in note.conflicts if c != p.other)
+    return msgspec.structs.replace(note, conflicts=left, demoted=tuple(sorted(demoted)))
 
 
 def _archived(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:

@@ -21,6 +21,7 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: int
     event: bytes
     key_id: bytes = b""  # who endorsed this wording
+    reason: bytes = b""  # blob: what changed and why; b"" for the first wording where none was given
 
 
 class Revocation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -96,6 +97,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     proposals: tuple[Proposal, ...] = ()
     flags: tuple[ReviewFlag, ...] = ()
     conflicts: tuple[bytes, ...] = ()  # notes with which a conflict is open
+    demoted: tuple[bytes, ...] = ()  # notes with which a conflict was settled against both sides
     corroborations: tuple[bytes, ...] = ()
     heads: tuple[bytes, ...]  # events that no other event names as parent
     events: int

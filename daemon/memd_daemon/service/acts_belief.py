@@ -8,14 +8,14 @@ import msgspec
 from memd_daemon import errors, limits
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
-from memd_daemon.model.words import RULELESS_SOURCES, Provenance
+from memd_daemon.model.words import Provenance
 from memd_daemon.service.case import Case
 from memd_daemon.service.fall import absorb, lift, revoke
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import note_at, uid_at
 from memd_daemon.service.repos import Place
 from memd_daemon.service.sheet import Sheet
-from memd_daemon.service.wanted import bound
+from memd_daemon.service.wanted import bound, unbindable
 
 
 def promote(sheet: Sheet, note: Note, case: Case) -> None:
@@ -97,9 +97,8 @@ def link_evidence(sheet: Sheet, note: Note, case: Case) -> None:
     id_ = sheet.id_of(note)
     if not case.request.evidence:
         raise errors.NothingToDo(id_, "name the user's words with `TURN:EXCERPT`")
-    if note.revisions[-1].provenance == Provenance.AUTO or note.source.type in RULELESS_SOURCES:
-        what = "auto-captured" if note.source.type not in RULELESS_SOURCES else f"of source {note.source.type}"
-        sheet.kept(f"note [{id_}] is {what} and binds no evidence, so none was recorded")
+    if why := unbindable(note.revisions[-1].provenance, note.source):
+        sheet.kept(f"[{id_}] is {why} and binds no evidence, so none was recorded")
         return
     known = {(e.turn_uid, e.start, e.end) for e in note.evidence}
     new = []

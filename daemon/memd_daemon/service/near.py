@@ -45,7 +45,7 @@ def near_to(search: Search, snapshot: Snapshot, wanted: Wanted, claim: Claim, co
     So the answer is the same whether ``snapshot`` is of before the write or after it. Raises nothing: the note is recorded,
     whatever happens here.
     """
-    look, found = _Look(search, wanted.content, claim), Near([], [])
+    look, found = Look(search, wanted.content, claim), Near([], [])
     try:
         for id_ in search.by_rarest(wanted.content, (wanted.scope, GLOBAL)):
             note, said = _held(snapshot, id_)
@@ -70,7 +70,7 @@ def _held(snapshot: Snapshot, id_: int) -> tuple[Note | None, str | None]:
     return note, snapshot.text(note.revisions[0].content)
 
 
-class _Look:
+class Look:
     """Compares one text with others."""
 
     def __init__(self, search: Search, content: str, claim: Claim) -> None:

@@ -99,15 +99,16 @@ def _tier(note: Note) -> str:
 
 
 def _confidence(note: Note) -> float:
-    """How sure a claim starts, less what its open conflicts take (recall.md, "Weighing").
+    """How sure a claim starts, less what conflicts take, open ones and those settled against both sides (recall.md, "Weighing").
 
     A conflict costs the older note of its pair; the one that brought it, by its uid the later one, starts lower instead.
     """
     start = limits.CONFIDENCE_START[note.provenance]
     if note.provenance == Provenance.HUMAN:
         return start
-    newer = sum(other > note.uid for other in set(note.conflicts))
-    if newer < len(set(note.conflicts)):
+    pairs = {*note.conflicts, *note.demoted}
+    newer = sum(other > note.uid for other in pairs)
+    if newer < len(pairs):
         start = min(start, limits.NEWCOMER_CONFIDENCE_MAX)
     return max(0.0, start - limits.CONFLICT_COST * newer)
 

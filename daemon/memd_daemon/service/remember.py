@@ -12,14 +12,14 @@ from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Actor, Currency, Provenance
-from memd_daemon.service import lineage
+from memd_daemon.service import ladder, lineage, same
 from memd_daemon.service.asker import UNKNOWN_AGENT, Asker, asker_of
 from memd_daemon.service.claim import Claim
 from memd_daemon.service.fall import fall_drafts, supersede_drafts
 from memd_daemon.service.near import near_to
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.people import PlanBook, SignedAct, key_in_use
-from memd_daemon.service.refs import note_at
+from memd_daemon.service.refs import held_by, note_at
 from memd_daemon.service.repos import GLOBAL, place_of
 from memd_daemon.service.views import view_of
 from memd_daemon.service.wanted import Bound, Wanted, check, check_evidence
@@ -35,12 +35,20 @@ class Others(msgspec.Struct, frozen=True, kw_only=True):
     contradicts: Note | None = None
     supersedes: Note | None = None
     despite: Note | None = None
-    derived_from: tuple[Note, ...] = ()
+    same_as: Note | None = None
+    echo: str = ""  # why a write with ``same_as`` counts nothing for that note; "" where it does
+    derived_from: tuple[Note, ...] = ()  # by the writer's word, the sources of a principle among them
+    told: tuple[str, ...] = ()  # where a reference led to another note than the one named
 
     @property
     def corrected(self) -> frozenset[bytes]:
         """Notes that the new one corrects rather than builds on."""
         return frozenset(n.uid for n in (self.contradicts, self.supersedes, self.despite) if n)
+
+    @property
+    def apart(self) -> frozenset[bytes]:
+        """Notes that the new one is not built on, though it may have their words."""
+        return self.corrected | frozenset(n.uid for n in (self.same_as,) if n)
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,11 +83,16 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
     parts.search.wait_for_words()
     asker = asker_of(parts.ledger, request.env, request.surface)
     place = place_of(parts, request.cwd)
-    wanted = check(parts, request, asker, place)
-    with parts.store.read() as snapshot:
-        ready = _ready(parts, snapshot, request, asker, wanted)
-        if request.endorse:
-            return _as_plan(parts, plans, ready, _answer(parts, snapshot, ready))
+    wanted = ladder.placed(parts, request, check(parts, request, asker, place))
+    try:
+        with parts.store.read() as snapshot:
+            ready = _ready(parts, snapshot, request, asker, wanted)
+            if request.endorse:
+                return _as_plan(parts, plans, ready, _answer(parts, snapshot, ready))
+    except errors.KnownMistake:
+        if request.same_as:
+            same.note_rederived(parts, request.same_as, wanted, asker)
+        raise
     (id_, more), (answer, words) = parts.store.write_beside(
         partial(_write, parts, ready, []), partial(_answer_and_words, parts, ready)
     )
@@ -88,20 +101,23 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
 
 
 def _ready(parts: Parts, snapshot: Snapshot, request: api.Remember, asker: Asker, wanted: Wanted) -> Ready:
-    others = _others(snapshot, request)
-    evidence = check_evidence(parts, snapshot, request, wanted)
     claim = Claim.of(wanted.content)
+    others = _others(parts, snapshot, request, wanted, asker)
+    evidence, unbound = check_evidence(parts, snapshot, request, wanted)
     tombstones = _mistake_told(parts, snapshot, claim, wanted.scope, others)
-    kin = lineage.kin_of(parts, snapshot, wanted.content, asker, others.corrected)
+    same.refuse_other(parts, snapshot, request, wanted, others.same_as)
+    ladder.refuse_taken(snapshot, wanted.slug)
+    ladder.refuse_near(parts, snapshot, wanted, distinct=request.distinct)
+    kin = lineage.kin_of(parts, snapshot, wanted.content, asker, others.apart)
     key_id = key_in_use(parts, snapshot) if request.endorse else b""
     return Ready(
         asker=asker,
         wanted=wanted,
         others=others,
-        built=_build(parts, asker, wanted, others, kin, evidence, key_id),
+        built=_build(parts, asker, wanted, others, kin, evidence, key_id, snapshot.head()),
         claim=claim,
         tombstones=tombstones,
-        told=_lowered(snapshot, wanted, kin),
+        told=[*others.told, *unbound, *_lowered(snapshot, wanted, kin)],
     )
 
 
@@ -114,7 +130,7 @@ def _answer_and_words(parts: Parts, ready: Ready) -> "tuple[api.Remembered, Told
 
 def _answer(parts: Parts, snapshot: Snapshot, ready: Ready) -> api.Remembered:
     """What is said of the new note, its number aside."""
-    found = near_to(parts.search, snapshot, ready.wanted, ready.claim, ready.others.corrected)
+    found = near_to(parts.search, snapshot, ready.wanted, ready.claim, ready.others.apart)
     return api.Remembered(
         id=0,
         uid=uid_text(ready.wanted.uid),
@@ -125,15 +141,21 @@ def _answer(parts: Parts, snapshot: Snapshot, ready: Ready) -> api.Remembered:
     )
 
 
-def _others(snapshot: Snapshot, request: api.Remember) -> Others:
+def _others(parts: Parts, snapshot: Snapshot, request: api.Remember, wanted: Wanted, asker: Asker) -> Others:
     def at(ref: str) -> Note | None:
         return note_at(snapshot, ref) if ref else None
 
+    told: list[str] = []
+    same_as = held_by(snapshot, request.same_as, told) if request.same_as else None
+    named = [held_by(snapshot, ref, told) for ref in request.derived_from]
     return Others(
         contradicts=at(request.contradicts),
         supersedes=at(request.supersedes),
         despite=at(request.despite),
-        derived_from=tuple(note_at(snapshot, ref) for ref in request.derived_from),
+        same_as=same_as,
+        echo=same.why_an_echo(parts, snapshot, wanted, same_as, asker) if same_as is not None else "",
+        derived_from=(*named, *ladder.sources_of(snapshot, request, told)),
+        told=tuple(dict.fromkeys(told)),
     )
 
 
@@ -143,7 +165,8 @@ def _mistake_told(parts: Parts, snapshot: Snapshot, claim: Claim, scope: str, ot
     Raises KnownMistake where the content is a revoked belief and `despite` does not name it.
     """
     told = []
-    for note in parts.struck.again(parts.store, snapshot, claim, (scope, GLOBAL)):
+    named = [others.same_as] if others.same_as is not None and others.same_as.revoked else []
+    for note in (*named, *parts.struck.again(parts.store, snapshot, claim, (scope, GLOBAL))):
         line = tombstone(view_of(parts, snapshot, note, None), parts.tags)
         if note.uid not in others.corrected:
             id_ = snapshot.id_of(note.uid)
@@ -181,12 +204,14 @@ def _build(
     kin: lineage.Kin,
     evidence: Bound,
     key_id: bytes,
+    head: bytes = b"",
 ) -> Built:
     salt = parts.chance(limits.SALT_BYTES)
     digest = ev.blob_digest(salt, wanted.content.encode())
     is_short = wanted.summary == wanted.content  # of one sentence: one blob is both
     summary_salt = salt if is_short else parts.chance(limits.SALT_BYTES)
     named = {n.uid for n in others.derived_from}
+    why_salt = parts.chance(limits.SALT_BYTES) if wanted.why else b""
     recorded = parts.event(
         "recorded",
         wanted.uid,
@@ -206,6 +231,9 @@ def _build(
             informed_by=kin.informed_by,
             corrects=tuple(sorted(others.corrected)),
             process=wanted.process,
+            level=wanted.level,
+            slug=wanted.slug,
+            reason=ev.blob_digest(why_salt, wanted.why.encode()) if wanted.why else b"",
             turn=_turn_of(parts, asker),
             harness=asker.harness,
         ),
@@ -215,10 +243,10 @@ def _build(
     if key_id:
         act = ev.Promoted(to=Provenance.HUMAN, revision=1, content=digest)
         promoted = ev.encode_event(
-            parts.event("promoted", wanted.uid, act, asker=asker, parents=(recorded.uid,), key_id=key_id)
+            parts.event("promoted", wanted.uid, act, asker=asker, parents=(recorded.uid,), key_id=key_id, head=head)
         )
     texts = ((salt, wanted.content), *(() if is_short else ((summary_salt, wanted.summary),)))
-    texts += tuple((s, t) for _, s, t in evidence)
+    texts += (*((s, t) for _, s, t in evidence), *(((why_salt, wanted.why),) if wanted.why else ()))
     return Built(
         recorded=ev.encode_event(recorded), texts=texts, digest=digest, salt=salt, promoted=promoted, key_id=key_id
     )
@@ -231,6 +259,11 @@ def _write(parts: Parts, ready: Ready, signed: list[Draft], txn: Txn) -> tuple[i
         txn.put_text(words, salt)
     drafts: list[Draft] = [Draft(body=ready.built.recorded), *signed]
     told: list[str] = []
+    ladder.refuse_taken(txn, wanted.slug)
+    if others.same_as:
+        recorded = ev.decode_event(ready.built.recorded).uid
+        more, told = same.folded_drafts(parts, txn, wanted, recorded, others.same_as, others.echo, asker)
+        drafts += more
     if others.contradicts:
         more, told = fall_drafts(parts, txn, others.contradicts.uid, wanted, asker)
         drafts += more
@@ -273,13 +306,15 @@ def _as_plan(parts: Parts, plans: PlanBook, ready: Ready, answer: api.Remembered
 
 
 def _indexed(parts: Parts, id_: int, ready: Ready, words: "Told | None" = None) -> None:
-    """The new note is findable at once, and a superseded one lies in the cold index."""
+    """The new note is findable at once; what was superseded or folded into another note lies in the cold index."""
     parts.search.add(id_, ready.wanted.scope, ready.wanted.content, words)
-    if ready.others.supersedes is not None:
+    moved = [ready.others.supersedes.uid] if ready.others.supersedes is not None else []
+    moved += [ready.wanted.uid] if ready.others.same_as is not None else []
+    for uid in moved:
         with parts.store.read() as snapshot:
-            older, older_id = snapshot.note(ready.others.supersedes.uid), snapshot.id_of(ready.others.supersedes.uid)
-            if older is not None and older_id is not None:
-                parts.search.move(older_id, older)
+            note, at = snapshot.note(uid), snapshot.id_of(uid)
+            if note is not None and at is not None:
+                parts.search.move(at, note)
 
 
 def commit_note(parts: Parts, wanted: Wanted, asker: Asker, *, once: str, amended: str = "") -> int | None:

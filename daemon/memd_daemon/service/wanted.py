@@ -47,6 +47,9 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     anchors: tuple[ev.Anchor, ...] = ()
     process: bool = False
     reason: str = ""
+    level: str = ""
+    slug: str = ""
+    why: str = ""  # of a principle or doctrine: what made it one
 
 
 def check(parts: Parts, request: api.Remember, asker: Asker, place: Place) -> Wanted:
@@ -249,13 +252,18 @@ def _may_be(parts: Parts, wanted: Wanted, *, endorsed: bool) -> None:
             raise errors.TooLongToDeliver(wanted.kind, cost, limits.PUSHABLE_MAX_TOKENS)
 
 
-def check_evidence(parts: Parts, snapshot: Snapshot, request: api.Remember, wanted: Wanted) -> Bound:
-    """The user's words that stand behind the note. Raises EvidenceNotAllowed, NoSuchTurn, ExcerptNotInTurn."""
-    if request.evidence and (wanted.provenance is Provenance.AUTO or wanted.source.type in RULELESS_SOURCES):
-        raise errors.EvidenceNotAllowed(
-            "provenance `auto`" if wanted.provenance is Provenance.AUTO else f"source `{wanted.source.type}`"
-        )
-    return tuple(bound(parts, snapshot, number, excerpt) for number, excerpt in request.evidence)
+def check_evidence(parts: Parts, snapshot: Snapshot, request: api.Remember, wanted: Wanted) -> tuple[Bound, list[str]]:
+    """The user's words that stand behind the note, and what the writer is told. Raises NoSuchTurn, ExcerptNotInTurn."""
+    found = tuple(bound(parts, snapshot, number, excerpt) for number, excerpt in request.evidence)
+    why = unbindable(wanted.provenance, wanted.source)
+    return (found, []) if not why or not found else ((), [f"{why} binds no evidence, so it was recorded without it"])
+
+
+def unbindable(provenance: str, source: ev.Source) -> str:
+    """What kind of note binds no evidence (evidence.md): nobody judged it, or it was read and not said; "" for one that does."""
+    if source.type in RULELESS_SOURCES:
+        return f"a note of source {source.type}"
+    return "an auto-captured note" if provenance == Provenance.AUTO else ""
 
 
 def bound(parts: Parts, snapshot: Snapshot, number: int, excerpt: str) -> tuple[ev.Evidence, bytes, str]:
