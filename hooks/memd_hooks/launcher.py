@@ -48,7 +48,7 @@ SCRIPTS: Mapping[Moment, str] = {
 }
 
 # What a hook and a carrier import; compiled ahead, or each start would parse it again where the folder is not writable later.
-_CLIENT_MODULES = ("__init__", "wire", "zmtp", "address", "link", "spawn", "mcp")
+_CLIENT_MODULES = ("__init__", "wire", "zmtp", "address", "link", "spawn", "carried", "mcp")
 _HOOK_MODULES = ("__init__", "carry", *sorted(set(SCRIPTS.values())))
 _MODE = 0o755
 _PRIVATE = 0o700

@@ -66,6 +66,7 @@ COMMANDS = {
     "daemon": (f"{_CLI}.running:daemon", "Run the daemon in the foreground."),
     "verify": (f"{_CLI}.upkeep:verify", "Check every event against its digest, chain and signature."),
     "reindex": (f"{_CLI}.upkeep:reindex", "Make folds and indexes anew from the log."),
+    "mcp": (f"{_CLI}.carry:carry", "What an MCP client starts: memd's tools, on stdio."),
     "hook-command": (f"{_CLI}.setup:hook_command", "The command line that a client's settings hold for an event."),
     "bench": (f"{_CLI}.app:bench", "Measure memd on this machine."),
 }
