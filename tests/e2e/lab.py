@@ -132,6 +132,11 @@ class Lab:
         return self.home / ".claude" / "settings.json"
 
     @property
+    def config(self) -> Path:
+        """The file that the client keeps for itself, with the user's MCP servers."""
+        return self.home / ".claude.json"
+
+    @property
     def requests(self) -> list[Request]:
         """Every request of the session's own loop, in order."""
         return self.model.requests_of_main_loop()
@@ -253,9 +258,10 @@ class Lab:
     @contextmanager
     def tui(self, *args: str) -> Iterator[Terminal]:
         """The client's terminal interface, past its first-run questions up to the folder's trust dialog."""
+        config = json.loads(self.config.read_text()) if self.config.exists() else {}
         onboarded: JSON = {"hasCompletedOnboarding": True, "theme": "dark"}
         onboarded["customApiKeyResponses"] = {"approved": [API_KEY[-20:]], "rejected": []}
-        (self.home / ".claude.json").write_text(json.dumps(onboarded))
+        self.config.write_text(json.dumps(config | onboarded))
         with self.terminal(self.claude_binary, "--model", CURRENT_MODEL, *CLIENT_OPTIONS, *args) as terminal:
             yield terminal
 

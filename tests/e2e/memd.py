@@ -47,6 +47,16 @@ class Memd:
         words = ["remember", content, "--kind", kind, "--priority", priority, *anchors, *options, "--json"]
         return int(self.lab.memd(*words).json()["id"])
 
+    def born(self, note: JSON) -> JSON:
+        """The event that recorded a note: its `session`, `agent`, `surface` and the like."""
+        events: list[JSON] = self.lab.memd("log", str(note["id"]), "--json").json()
+        (recorded,) = [event for event in events if event["type"] == "recorded"]
+        return recorded
+
+    def shown(self, note: JSON) -> str:
+        """A note as `show` tells it."""
+        return self.lab.memd("show", str(note["id"])).out
+
     def turns(self) -> list[JSON]:
         """The stored turns."""
         return self._listed("turns")

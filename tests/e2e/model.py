@@ -122,7 +122,8 @@ def text_blocks(request: Request) -> list[str]:
 @dataclass(frozen=True)
 class Rule:
     """What to answer. `say`: content blocks (`text`, `tool`); `usage`: the input tokens to report; `asks`: the kind of
-    request it is for; `when`: a further condition; `times`: how often it may answer; `status`/`error`: refuse instead."""
+    request it is for; `when`: a further condition; `times`: how often it may answer; `status`/`error`: refuse instead;
+    `gate`: waited for before the answer goes out, as a barrier that lets two clients go on at once."""
 
     say: tuple[JSON, ...] = ()
     usage: int = 1000
@@ -131,6 +132,7 @@ class Rule:
     times: int = 1
     status: int = 200
     error: str = ""
+    gate: Callable[[], object] = lambda: None
 
 
 def text(words: str) -> JSON:
@@ -267,6 +269,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             body = {}
         request, rule = self._model.take("POST", self.path, body)
+        rule.gate()
         if request.kind == "tokens":
             self._send(json.dumps({"input_tokens": len(raw) // 4}).encode())
         elif request.kind == "other":
