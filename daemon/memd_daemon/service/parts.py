@@ -36,6 +36,7 @@ class Placing(TypedDict, total=False):
     actor: Actor | None  # where it is not the asker's own
     parents: tuple[bytes, ...]
     key_id: bytes  # of a signed event: a person's
+    head: bytes  # of a signed event: `Snapshot.head` as it stands when the event is shown
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class Parts:
             session=asker.session,
             agent=asker.agent,
             key_id=key_id,
+            head=placing.get("head", b""),
             parents=after.heads if after else placing.get("parents", ()),
             payload=ev.make_payload(payload),
         )

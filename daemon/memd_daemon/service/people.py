@@ -152,6 +152,14 @@ def _environment(pid: int) -> dict[str, str]:
     return {name: value for name, _, value in (one.partition("=") for one in told.split("\0"))}
 
 
+class Signer(NamedTuple):
+    """Who signs what happens to keys, and the log as it is shown to him: its newest commit, and every chain's."""
+
+    public: bytes
+    head: bytes
+    chains: tuple[tuple[bytes, int], ...]
+
+
 def enrol(parts: Parts, plans: PlanBook, request: api.Enrol) -> api.EnrolReply:
     """Which keys there are; where one is to be enrolled or rejected, the plan of that, to be signed by ``request.signer``.
 
@@ -161,7 +169,7 @@ def enrol(parts: Parts, plans: PlanBook, request: api.Enrol) -> api.EnrolReply:
     """
     with parts.store.read() as snapshot:
         identity = snapshot.identity()
-        chains = tuple(snapshot.chains())
+        by = Signer(request.signer or request.public, snapshot.head(), tuple(snapshot.chains()))
         keys = keys_out(snapshot, parts.store.info.store, with_acts=request.acts)
     standing = [one.public for one in identity.standing()]
     told = api.EnrolReply(
@@ -172,12 +180,8 @@ def enrol(parts: Parts, plans: PlanBook, request: api.Enrol) -> api.EnrolReply:
     )
     if not request.public and not request.rejects:
         return told
-    signer = request.signer or request.public
-    _refuse_key_act(identity, request, signer)
-    drafted = [
-        *_enrolment(parts, request, signer),
-        *(_rejection(parts, one, signer, chains) for one in request.rejects),
-    ]
+    _refuse_key_act(identity, request, by.public)
+    drafted = [*_enrolment(parts, request, by), *(_rejection(parts, one, by) for one in request.rejects)]
     is_first = not identity.enrolments
 
     def finish(signatures: list[bytes]) -> api.Sealed:
@@ -193,7 +197,7 @@ def enrol(parts: Parts, plans: PlanBook, request: api.Enrol) -> api.EnrolReply:
         parts.store.write(work)
         return api.Sealed(id=0, uid=uid_text(ev.decode_event(drafted[0].body).uid))
 
-    plan = plans.open(parts, drafted, signing.key_id_of(signer), finish, public=signer)
+    plan = plans.open(parts, drafted, signing.key_id_of(by.public), finish, public=by.public)
     return msgspec.structs.replace(told, plan=plan)
 
 
@@ -216,7 +220,7 @@ def _refuse_key_act(identity: Identity, request: api.Enrol, signer: bytes) -> No
         raise errors.SignerUnknown
 
 
-def _enrolment(parts: Parts, request: api.Enrol, signer: bytes) -> list[SignedAct]:
+def _enrolment(parts: Parts, request: api.Enrol, by: Signer) -> list[SignedAct]:
     """The enrolment that is asked for, if one is."""
     if not request.public:
         return []
@@ -226,18 +230,16 @@ def _enrolment(parts: Parts, request: api.Enrol, signer: bytes) -> list[SignedAc
         recovery_public=request.recovery_public,
         terminal=parts.redact(request.terminal)[: limits.LINE_MAX_CHARS],
     )
-    return [_key_act(parts, "enrol", "key_enrolled", payload, payload.key_id, signer)]
+    return [_key_act(parts, "enrol", "key_enrolled", payload, payload.key_id, by)]
 
 
-def _rejection(parts: Parts, key_id: bytes, signer: bytes, chains: tuple[tuple[bytes, int], ...]) -> SignedAct:
-    payload = ev.KeyRejected(key_id=key_id, seen=chains)
-    return _key_act(parts, "reject", "key_rejected", payload, key_id, signer)
+def _rejection(parts: Parts, key_id: bytes, by: Signer) -> SignedAct:
+    return _key_act(parts, "reject", "key_rejected", ev.KeyRejected(key_id=key_id, seen=by.chains), key_id, by)
 
 
-def _key_act(parts: Parts, act: str, type_: str, payload: msgspec.Struct, key_id: bytes, signer: bytes) -> SignedAct:
-    event = parts.event(
-        type_, parts.store.info.store, payload, asker=system(Surface.CLI), key_id=signing.key_id_of(signer)
-    )
+def _key_act(parts: Parts, act: str, type_: str, payload: msgspec.Struct, key_id: bytes, by: Signer) -> SignedAct:
+    store, signer = parts.store.info.store, signing.key_id_of(by.public)
+    event = parts.event(type_, store, payload, asker=system(Surface.CLI), key_id=signer, head=by.head)
     digest, revision = NO_CONTENT
     return SignedAct(
         body=ev.encode_event(event),

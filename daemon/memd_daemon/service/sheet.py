@@ -146,8 +146,9 @@ class Sheet:
         actor: Actor | None = None,
     ) -> bytes:
         parents = self._heads.get(note.uid, note.heads)
+        head = self.log.head() if key_id else b""
         event = self.parts.event(
-            type_, note.uid, payload, asker=self.asker, actor=actor, parents=parents, key_id=key_id
+            type_, note.uid, payload, asker=self.asker, actor=actor, parents=parents, key_id=key_id, head=head
         )
         step = self._planned.pop(_key(event), None)
         if step is None:

@@ -127,6 +127,8 @@ class _Log:
         self._events = 0
         self._readable = 0
         self._newest_hlc = 0
+        self._before: set[bytes] = set()  # digests of the chain's commits so far
+        self._is_whole = True  # none of them is missing
 
     def faults(self) -> Iterator[Fault]:
         origin, seq, digest = b"", 0, GENESIS
@@ -135,9 +137,10 @@ class _Log:
             if at_origin != origin:
                 yield from self._end_of(origin, seq, digest)
                 origin, seq, digest = at_origin, 0, GENESIS
+                self._before, self._is_whole = set(), True
             if at_seq != seq + 1:
                 yield self._gap(origin, seq + 1, at_seq - 1)
-                digest = b""
+                digest, self._is_whole = b"", False
             seq = at_seq
             try:
                 head, digests = decode_commit(raw)
@@ -149,6 +152,7 @@ class _Log:
             yield from self._header(header, origin, seq, digest, len(digests))
             digest = ev.commit_digest(head, digests)
             yield from self._events_of(key, header, digests)
+            self._before.add(digest)
         yield from self._end_of(origin, seq, digest)
         yield from self._rest()
 
@@ -196,6 +200,8 @@ class _Log:
         self._readable += 1
         if ev.event_digest(stored.body, stored.sig) != digest:
             yield _at_event(origin, seq, index, "is not the one that was committed", uid=event.uid)
+        if stored.sig and event.head and self._is_whole and event.head not in self._before:
+            yield _at_event(origin, seq, index, "was signed over other commits than stand before it", uid=event.uid)
         place = keys.place_bytes((header.hlc, origin, seq, index))
         entered = self._kv.get(keys.EVENT_UIDS, event.uid)
         if entered is None or entered > place or self._kv.get(keys.SUBJECTS, event.note + place) is None:

@@ -196,6 +196,10 @@ class LogSnapshot:
         row = self.kv.last(keys.COMMITS, self.info.origin)
         return 0 if row is None else keys.of_commit_key(row[0])[1]
 
+    def head(self) -> bytes:
+        raw = self.kv.get(keys.META, keys.META_HEAD)
+        return b"" if raw is None else raw[8:]
+
     def chains(self) -> list[tuple[bytes, int]]:
         found: list[tuple[bytes, int]] = []
         row = self.kv.seek(keys.COMMITS, b"")

@@ -97,6 +97,10 @@ class Snapshot(Protocol):
         """The number of this store's own newest commit; 0 before the first."""
         ...
 
+    def head(self) -> bytes:
+        """The digest of this store's own newest commit; b"" before the first."""
+        ...
+
     def chains(self) -> list[tuple[bytes, int]]:
         """(origin, number of its newest commit) for each chain that has commits here."""
         ...
