@@ -2,9 +2,10 @@
 
 `TRANSITIONS` holds one pure function per event type; each takes the note so far and the stored event and says what becomes of
 the note, or None where the event's precondition does not hold at its place: then it has no effect, and `memd log` says so.
-On a note that a person endorsed, the acts in `PERSON_ONLY` have no effect unless signed: they stand as proposals. A person's signed
-act on the note settles the proposals that stood before it, whatever it decides. An event that claims the actor `human` and is not
-signed (model/trust.py) has no effect at all.
+On a note that a person endorsed, the acts in `PERSON_ONLY` have no effect unless signed: they stand as proposals, where a person
+could carry them out at their place. A person's signed act on the note settles the proposals that stood before it, whatever it
+decides. An event that claims the actor `human` and is not signed (model/trust.py) has no effect at all; a signature under any other
+actor makes no person of it.
 
 The result depends on the set of events alone, not on the order of their arrival: `order` sorts parents first, then by
 (hybrid time, origin, sequence, index). An event whose parents are missing waits.
@@ -22,7 +23,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model.event import Stored
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note, Proposal, Reinstatement, ReviewFlag, Revision, Revocation
-from memd_daemon.model.words import Actor, Kind, Priority, Provenance
+from memd_daemon.model.words import Actor, Kind, Priority, Provenance, SourceType
 
 
 class Effect(StrEnum):
@@ -53,6 +54,12 @@ PERSON_ONLY: Final[dict[str, str]] = {
 
 _KINDS: Final = frozenset(Kind)
 _PRIORITIES: Final = frozenset(Priority)
+_SOURCES: Final = frozenset(SourceType)
+_LEVELS: Final = frozenset({"", "atom", "principle", "doctrine"})
+_RESOLUTIONS: Final = frozenset({"a_wins", "b_wins", "both_demoted", "merged"})
+_PROPOSALS: Final = frozenset(PERSON_ONLY.values())
+_FALLS: Final = frozenset({"revoked", "superseded", "forgotten"})
+# What is proposed and how an ancestor fell stand in memd's own lines: no event brings words of its own there.
 _UNREVIEWED: Final = frozenset({Provenance.AUTO, Provenance.AGENT})
 """What a note or a revision may be recorded as; only `promoted` goes further."""
 
@@ -124,8 +131,11 @@ def step(note: Note | None, stored: Stored) -> tuple[Note | None, Effect]:
         payload = ev.payload_of(stored.event)
     except (msgspec.ValidationError, msgspec.DecodeError):
         payload = None
-    if payload is None or (stored.event.actor == Actor.HUMAN and not stored.signed):
+    by_person = stored.event.actor == Actor.HUMAN
+    if payload is None or (by_person and not stored.signed):
         return (note and _noted(note, stored)), Effect.NONE
+    if stored.signed and not by_person:
+        stored = msgspec.structs.replace(stored, signed=False)
     if note is None:
         begun = _recorded(stored, cast(ev.Recorded, payload)) if stored.event.type == "recorded" else None
         return begun, Effect.APPLIED if begun else Effect.NONE
@@ -137,14 +147,17 @@ def _step_known(note: Note, stored: Stored, payload: msgspec.Struct) -> tuple[No
     seen = _noted(note, stored)
     if note.forgotten or type_ not in TRANSITIONS or (type_ == "revoked" and stored.event.actor == Actor.SYSTEM):
         return seen, Effect.NONE
-    if type_ in PERSON_ONLY and _endorsed(note) and not stored.signed and not (type_ == "revoked" and note.revoked):
-        return _propose_instead(seen, stored, payload), Effect.PROPOSED
-    after = TRANSITIONS[type_](seen, stored, payload)
+    further = type_ == "revoked" and note.revoked
+    for_person = type_ in PERSON_ONLY and _endorsed(note) and not stored.signed and not further
+    judged = msgspec.structs.replace(stored, signed=True) if for_person else stored  # could a person do it here?
+    after = TRANSITIONS[type_](seen, judged, payload)
     if after is None:
         return seen, Effect.NONE
+    if for_person:
+        return _propose_instead(seen, after, stored, payload), Effect.PROPOSED
     if type_ == "proposed":
         return after, Effect.PROPOSED
-    kept = (type_ == "revoked" and note.revoked) or after == seen
+    kept = further or after == seen
     if stored.signed and after.proposals:
         after = msgspec.structs.replace(after, proposals=())
     return after, Effect.KEPT if kept else Effect.APPLIED
@@ -161,7 +174,8 @@ def _endorsed(note: Note) -> bool:
     return note.provenance == Provenance.HUMAN
 
 
-def _propose_instead(note: Note, stored: Stored, payload: msgspec.Struct) -> Note:
+def _propose_instead(note: Note, after: Note, stored: Stored, payload: msgspec.Struct) -> Note:
+    """The proposal, and nothing else of what the act would make; but a new wording is kept, unrendered, for a person to sign."""
     proposal = Proposal(
         event=stored.event.uid,
         act=PERSON_ONLY[stored.event.type],
@@ -169,14 +183,13 @@ def _propose_instead(note: Note, stored: Stored, payload: msgspec.Struct) -> Not
         reason=getattr(payload, "reason", b""),
         by=getattr(payload, "by", NO_UID),
     )
-    note = msgspec.structs.replace(note, proposals=(*note.proposals, proposal))
-    if stored.event.type == "revised":
-        return _revised(note, stored, cast(ev.Revised, payload)) or note
-    return note
+    base = after if stored.event.type == "revised" else note
+    return msgspec.structs.replace(base, proposals=(*note.proposals, proposal))
 
 
 def _recorded(stored: Stored, p: ev.Recorded) -> Note | None:
-    if p.provenance not in _UNREVIEWED or p.kind not in _KINDS or p.priority not in _PRIORITIES:
+    words = p.kind in _KINDS and p.priority in _PRIORITIES and p.level in _LEVELS and p.source.type in _SOURCES
+    if p.provenance not in _UNREVIEWED or not words:
         return None
     e = stored.event
     first = Revision(
@@ -248,8 +261,10 @@ def _revoked(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
 def _reinstated(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     if not note.revoked:
         return note
-    e = stored.event
+    e, before = stored.event, note.reinstated
     by_person = next((r.at for r in note.revocations if r.signed), 0)
+    if not by_person and before is not None and not before.signed:
+        by_person = before.revoked_by_person_at  # what the user took back is told until a person lifts it
     lifted = Reinstatement(at=e.at, actor=e.actor, signed=stored.signed, revoked_by_person_at=by_person)
     return msgspec.structs.replace(
         note,
@@ -277,7 +292,7 @@ def _unsuperseded(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
 
 def _absorbed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     p = cast(ev.ByNote, p)
-    if note.revoked or p.by in (NO_UID, note.uid):
+    if p.by in (NO_UID, note.uid):
         return None
     return msgspec.structs.replace(note, currency="absorbed", absorbed_by=p.by, superseded_by=NO_UID, valid_until=0)
 
@@ -301,8 +316,8 @@ def _revised(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
 def _confirmed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     if note.revoked:
         return None
-    fresh = {(a.path, a.part): a for a in cast(ev.Confirmed, p).anchors}
-    anchors = tuple(fresh.get((a.path, a.part), a) for a in note.anchors)
+    fresh = {(a.form, a.path, a.part, a.proxy): a for a in cast(ev.Confirmed, p).anchors}
+    anchors = tuple(fresh.get((a.form, a.path, a.part, a.proxy), a) for a in note.anchors)
     at = stored.event.at
     person_at = at if stored.signed else note.person_confirmed_at
     return msgspec.structs.replace(note, last_confirmed_at=at, person_confirmed_at=person_at, anchors=anchors)
@@ -310,8 +325,10 @@ def _confirmed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
 
 def _corroborated(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     by = cast(ev.ByNote, p).by
-    if note.revoked or by in (NO_UID, note.uid) or by in note.corroborations:
+    if by in (NO_UID, note.uid) or (by in note.corroborations and not note.revoked):
         return None
+    if note.revoked:
+        return note  # as `rederived`: for the queue only
     return msgspec.structs.replace(note, corroborations=tuple(sorted((*note.corroborations, by))))
 
 
@@ -321,14 +338,14 @@ def _rederived(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
 
 def _conflict_opened(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     other = cast(ev.ConflictOpened, p).other
-    if note.revoked or other == note.uid or other in note.conflicts:
+    if note.revoked or other in (NO_UID, note.uid) or other in note.conflicts:
         return None
     return msgspec.structs.replace(note, conflicts=tuple(sorted((*note.conflicts, other))))
 
 
 def _conflict_resolved(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     p = cast(ev.ConflictResolved, p)
-    if p.other not in note.conflicts:
+    if p.other not in note.conflicts or p.resolution not in _RESOLUTIONS:
         return None
     demoted = {*note.demoted, p.other} if p.resolution == "both_demoted" else note.demoted
     left = tuple(c for c in note.conflicts if c != p.other)
@@ -342,7 +359,9 @@ def _archived(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
 
 
 def _restored(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
-    return msgspec.structs.replace(note, shelf="active") if note.shelf == "archived" else None
+    if note.shelf != "archived" or (_endorsed(note) and not stored.signed):
+        return None
+    return msgspec.structs.replace(note, shelf="active")
 
 
 def widens(old_scope: str, old_under: str, scope: str, under: str) -> bool:
@@ -388,7 +407,7 @@ def _evidence_bound(note: Note, stored: Stored, p: msgspec.Struct) -> Note | Non
 
 def _review_flagged(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     p = cast(ev.ReviewFlagged, p)
-    if any(f.cause == p.cause for f in note.flags):
+    if p.what not in _FALLS or any(f.cause == p.cause for f in note.flags):
         return None
     flag = ReviewFlag(ancestor=p.ancestor, cause=p.cause, what=p.what, at=stored.event.at)
     return msgspec.structs.replace(note, flags=(*note.flags, flag))
@@ -402,7 +421,7 @@ def _reviewed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
 
 def _proposed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     p = cast(ev.Proposed, p)
-    if not _endorsed(note):
+    if not _endorsed(note) or p.act not in _PROPOSALS:
         return None
     proposal = Proposal(event=stored.event.uid, act=p.act, at=stored.event.at, reason=p.reason, by=p.by)
     return msgspec.structs.replace(note, proposals=(*note.proposals, proposal))
