@@ -389,3 +389,7 @@ class UnknownTool(UsageError):
 
 class BadArguments(UsageError):
     """{}"""
+
+
+class NoDirectory(Refused):
+    """The directory in which this session began is gone, so nobody can tell whose notes are meant: begin one in a directory that is there."""  # noqa: E501

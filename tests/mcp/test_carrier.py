@@ -220,6 +220,18 @@ def test_without_a_home_there_is_a_line_and_no_traceback(world: World) -> None:
     assert ran.err == mcp.NO_HOME
 
 
+def test_a_session_whose_directory_is_gone_is_told(world: World, connect: Connect) -> None:
+    """Its notes would be nobody's, or the wrong repository's."""
+    gone = world.folder / "gone"
+    gone.mkdir()
+    client = connect(world, cwd=gone)
+    client.hello()
+    gone.rmdir()
+    told, is_error = client.call("remember", content="This belongs nowhere.")
+    assert is_error
+    assert "is gone" in told
+
+
 def test_two_homes_never_mix(fresh: World, world: World, connect: Connect) -> None:
     """Two carriers from one repository, each with its own daemon."""
     here, there = connect(world), connect(world, MEMD_HOME=str(fresh.home), HOME=str(fresh.user_home))

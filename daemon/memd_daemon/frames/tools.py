@@ -21,17 +21,16 @@ INSTRUCTIONS: Final = (
 
 DESCRIPTIONS: Final[dict[str, str]] = {
     "remember": (
-        "Record one claim that will matter again: what is true, where and why, in words that stand alone. "
-        "Anchors are the files it is about."
+        "Record one claim that will matter again: what is true, where and why. Anchors: the files it is about."
     ),
     "recall": "Notes that bear on a question, each framed by how far to trust it.",
-    "show": "One note whole: state, evidence, reasons, anchors.",
+    "show": "One note whole.",
     "decisions": "What was decided here, in order; with ref, around that one.",
-    "confirm": "You checked a note against the code and it holds. Its class stays.",
-    "revoke": "A note is wrong. Your reason stands in its place, so that nobody believes it again.",
+    "confirm": "You checked a note against the code and it holds.",
+    "revoke": "A note is wrong; your reason stands in its place.",
     "reinstate": "A revoked note was right after all.",
     "supersede": "A newer note takes the place of one that was right in its time.",
-    "promote": "Raise an auto note to agent: you reviewed it. Only the user raises one to human.",
+    "promote": "Raise an auto note to agent: you reviewed it.",
     "link_evidence": "Bind the user's own words to a note.",
     "done": "A task is done.",
     "revise": "Reword a principle or doctrine in place, and fold notes into it.",
@@ -44,6 +43,7 @@ SOURCE: Final = "document:URL or tool:NAME, if read there"
 EVIDENCE: Final = "the user's words, exactly as in that turn"
 CONTRADICTS: Final = "the wrong note: revoked by this one"
 SUPERSEDES: Final = "the outdated note"
+SAME_AS: Final = "a note that says this already"
 DESPITE: Final = "a revoked note that said this, checked and true"
 
 RECORDED: Final = "recorded [{id}]"

@@ -65,6 +65,7 @@ class Remember(Taken, frozen=True):
     evidence: Evidence = []
     contradicts: Annotated[Ref, Meta(description=words.CONTRADICTS)] = ""
     supersedes: Annotated[Ref, Meta(description=words.SUPERSEDES)] = ""
+    same_as: Annotated[Ref, Meta(description=words.SAME_AS)] = ""
     reason: Reason = ""
     despite: Annotated[Ref, Meta(description=words.DESPITE)] = ""
     derived_from: list[Ref] = []
@@ -154,6 +155,8 @@ class Tools:
         tool = TOOLS.get(name)
         if tool is None:
             raise errors.UnknownTool(repr(name[: limits.QUOTED_INPUT_MAX_CHARS]), ", ".join(TOOLS))
+        if not caller.cwd:
+            raise errors.NoDirectory
         taken = _taken(tool, arguments, self.parts.tags)
         return copy_context().run(self._carry, tool, taken, arguments, caller)
 
@@ -183,6 +186,7 @@ def _remember(tools: Tools, taken: Remember, cwd: str) -> str:
         derived_from=[str(ref) for ref in taken.derived_from],
         contradicts=str(taken.contradicts),
         supersedes=str(taken.supersedes),
+        same_as=str(taken.same_as),
         reason=taken.reason,
         despite=str(taken.despite),
     )
