@@ -1,7 +1,7 @@
 """memd's own words, read back: a block of text -> the notes that stand in it, by the rules a reader is told.
 
-A line at the first column is memd's (an envelope or the head of a note); two spaces, ``|``, one space begin a further line of a
-content; two spaces and a word in capitals begin a line of memd's about the note above.
+A line at the first column is memd's (a notice, an envelope or the head of a note; notices come before the envelope); two spaces,
+``|``, one space begin a further line of a content; two spaces and a word in capitals begin a line of memd's about the note above.
 """
 
 import re
@@ -10,6 +10,19 @@ from dataclasses import dataclass, field
 OPENING = re.compile(r"memd: (?:\d+ notes?[ ,]|1 auto-captured note |no notes here\.).*")
 CLOSING = re.compile(
     r"memd: end(?:\.|; (\d+) more qualified and did not fit: ((?:\[\d+\] ?)+)(?:and (\d+) others )?\(.*\)\.)"
+)
+WHO = "(?:a command in an AI session|a command that memd could not join to an AI session)"
+DAY = r"\d{4}-\d\d-\d\d"
+NOTICE = re.compile(
+    rf"memd: (?:memd was stopped on {DAY} by {WHO}, not signed by the user, and was started again on {DAY}: .*"
+    rf"|memd has been paused since {DAY} by {WHO}, not signed by the user\. .*"
+    rf"|memd was paused from {DAY} to {DAY} by {WHO}, not signed by the user: .*"
+    rf"|memd is kept out of this repository by the list `(?:ignore|only)`, set on {DAY} by {WHO}, not signed by the user\. .*"
+    rf"|the list `(?:ignore|only)` of repositories was changed on {DAY} by {WHO}, not signed by the user\."
+    r"|settings that the user did not sign: .*"
+    rf"|a key that endorses for the user was enrolled on {DAY}, at .*: fingerprint [0-9a-f ]+\. .*"
+    rf"|a key that was enrolled on {DAY} \(fingerprint [0-9a-f ]+\) has been rejected since\."
+    r"|\d+ more keys were enrolled in these days: .*)"
 )
 HEAD = re.compile(r"\[(\d+)\] (.*)")
 LINE = re.compile(r"  (WARNING|VERDICT|NOTE): .*")
@@ -85,6 +98,14 @@ class Read:
     content: list[str]  # lines; a tombstone has its one line here
     tombstone: tuple[str, str] | None = None  # reason, summary, as they stand
     lines: list[str] = field(default_factory=list)
+
+
+def read_start(block: str) -> tuple[list[str], list[Read], list[int]]:
+    """(memd's own lines, notes, ids named as left out) of a start's bundle, in which either part may be missing."""
+    lines = block.split("\n") if block else []
+    count = next((at for at, line in enumerate(lines) if not NOTICE.fullmatch(line)), len(lines))
+    notes, left = read_block("\n".join(lines[count:])) if lines[count:] else ([], [])
+    return lines[:count], notes, left
 
 
 def read_block(block: str) -> tuple[list[Read], list[int]]:

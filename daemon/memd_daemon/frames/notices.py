@@ -31,8 +31,8 @@ PAUSE_OVER: Final = (
     "prompts and commits of that time were not kept."
 )
 IGNORED: Final = (
-    "memd: memd is kept out of this repository by a list that {who} set on {date}, not signed by the user. {still} "
-    "Ask the user if this was meant."
+    "memd: memd is kept out of this repository by the list `{key}`, set on {date} by {who}, not signed by the user. "
+    "{still} Ask the user if this was meant."
 )
 LIST_CHANGED: Final = "memd: the list `{key}` of repositories was changed on {date} by {who}, not signed by the user."
 CHANGED: Final = (
@@ -69,7 +69,7 @@ def pause_over(change: Change, ended_ms: int) -> str:
 
 def ignored(change: Change) -> str:
     """The list that keeps memd out of where this session works."""
-    return IGNORED.format(date=date(change.at), who=who(change.session), still=STILL_TOLD)
+    return IGNORED.format(key=change.key, date=date(change.at), who=who(change.session), still=STILL_TOLD)
 
 
 def list_changed(change: Change) -> str:
@@ -85,7 +85,8 @@ def changed(changes: Sequence[Change]) -> str:
 
 
 def enrolled(at_ms: int, terminal: str, fingerprint: str, tags: Sequence[str]) -> str:
-    where = f'"{escape_line(terminal, tags)}"' if terminal else NO_TERMINAL
+    shown = escape_line(terminal, tags)
+    where = f'"{shown}"' if shown else NO_TERMINAL
     return ENROLLED.format(date=date(at_ms), terminal=where, fingerprint=fingerprint)
 
 

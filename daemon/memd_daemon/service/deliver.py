@@ -402,12 +402,14 @@ def _after(now: Situation, own: notices.Notices | None, harness: Harness) -> Sit
     """The moment with what memd's own lines leave of budget and cap; directives keep their floor."""
     if own is None:
         return now
-    spent = own.tokens + 1
-    rest = now.rest and msgspec.structs.replace(now.rest, budget_tokens=max(0, now.rest.budget_tokens - spent))
+
+    def left(budget: int) -> int:
+        return max(budget - own.tokens - 1, min(budget, limits.SETTING_START_MIN_TOKENS))
+
     return msgspec.structs.replace(
         now,
-        budget_tokens=max(now.budget_tokens - spent, min(now.budget_tokens, limits.SETTING_START_MIN_TOKENS)),
-        rest=rest,
+        budget_tokens=left(now.budget_tokens),
+        rest=now.rest and msgspec.structs.replace(now.rest, budget_tokens=left(now.rest.budget_tokens)),
         cap_units=now.cap_units - harness.cost_units(own.text + BLOCK_BREAK),
     )
 

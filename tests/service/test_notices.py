@@ -1,0 +1,225 @@
+"""What a session is told of memd itself at its start, and how often."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memd_client import api
+from memd_daemon import limits
+from memd_daemon.daemon import Daemon
+from memd_daemon.service import notices
+from tests.frames.grammar import read_start
+from tests.service.desk import Desk, context_of
+from tests.service.test_people import Person
+from tests.service.test_settings import change, signed
+
+HUNCH = "The importer is probably slow because of the locale."
+SESSION = {"CLAUDE_CODE_SESSION_ID": "s1"}
+
+
+def told(out: str) -> list[str]:
+    """memd's own lines in a hook's output, which must be one of its blocks."""
+    return read_start(context_of(out))[0]
+
+
+def restarted(desk: Desk) -> None:
+    """Another daemon of the same home finds what the last one left."""
+    desk.daemon.close()
+    desk.daemon = Daemon.open(desk.home)
+    object.__setattr__(desk.daemon.parts, "now_ms", desk.clock)
+    notices.take_in_stop(desk.daemon.parts)  # by the clock of the test
+    desk.daemon.parts.search.load_words()
+    desk._verbs = desk.daemon.handlers(lambda: None)
+
+
+def stop(desk: Desk, **words: Any) -> None:
+    (desk.home / "run").mkdir(exist_ok=True)
+    desk.ask(api.Stop(**words))
+
+
+# --- settings
+
+
+def test_an_unsigned_pause_is_announced_to_every_start_while_it_stands(desk: Desk) -> None:
+    """Once in an epoch, byte for byte the same, also where no note qualifies, and after a compaction again."""
+    change(desk, "pause", "on")
+    (line,) = told(desk.start("s1"))
+    assert "paused since 2026-03-04 by a command that memd could not join to an AI session, not signed" in line
+    assert desk.prompt("on", session="s1") == ""
+    desk.clock.ms += 30 * limits.TIME_MS_PER_DAY
+    assert told(desk.start("s2")) == [line]
+    assert told(desk.start("s1", source="compact")) == [line]
+    assert told(desk.start("s1", source="resume")) == []
+
+
+def test_a_pause_that_is_over_is_told_for_a_day(desk: Desk) -> None:
+    """Or an agent could pause, say what it likes, and resume before anybody starts a session."""
+    desk.start("s1")
+    change(desk, "pause", "2h")
+    desk.clock.ms += limits.TIME_MS_PER_DAY
+    (line,) = told(desk.start("s2"))
+    assert "was paused from 2026-03-04 to 2026-03-04" in line
+    desk.clock.ms += limits.TIME_MS_PER_DAY
+    assert desk.start("s3") == ""
+
+
+def test_who_paused_is_said_as_far_as_it_is_known(desk: Desk) -> None:
+    """A command that names a live session is that session's."""
+    desk.start("s1")
+    desk.ask(api.ChangeSetting(key="pause", values=["on"], env=SESSION, cwd=str(desk.repo)))
+    (line,) = told(desk.start("s2"))
+    assert "by a command in an AI session, not signed" in line
+
+
+def test_a_list_is_told_where_it_keeps_memd_out(desk: Desk, tmp_path: Path) -> None:
+    """There for as long as it does, elsewhere for a day."""
+    change(desk, "ignore", ".", how="add")
+    (tmp_path / "plain").mkdir()
+    repo, desk.repo = desk.repo, tmp_path / "plain"
+    assert "the list `ignore` of repositories was changed on 2026-03-04" in told(desk.start("s1"))[0]
+    desk.clock.ms += 2 * limits.TIME_MS_PER_DAY
+    assert desk.start("s2") == ""
+    desk.repo = repo
+    assert "kept out of this repository by the list `ignore`" in told(desk.start("s3"))[0]
+    change(desk, "ignore", ".", how="remove")
+    assert "the list `ignore` of repositories was changed" in told(desk.start("s4"))[0]
+    change(desk, "only", str(tmp_path / "plain"))
+    assert any("kept out of this repository by the list `only`" in line for line in told(desk.start("s5")))
+
+
+def test_other_unsigned_settings_are_told_in_one_line(desk: Desk) -> None:
+    """Those that bear on what is told; the daemon's hours do not."""
+    change(desk, "idle_exit_hours", "1")
+    assert desk.start("s1") == ""
+    change(desk, "budget.prompt", "100")
+    change(desk, "hold", "off")
+    (line,) = told(desk.start("s2"))
+    assert "budget.prompt = 100 since 2026-03-04" in line
+    assert "hold = off since 2026-03-04" in line
+
+
+def test_what_is_signed_is_not_announced(desk: Desk) -> None:
+    """The user knows."""
+    person = Person(desk)
+    desk.clock.ms += 8 * limits.TIME_MS_PER_DAY
+    for key, value in (("hold", "off"), ("budget.prompt", "0"), ("only", "."), ("pause", "on")):
+        signed(desk, person, key, value)
+        assert desk.start(key) == ""
+
+
+# --- keys
+
+
+def test_an_enrolment_is_told_for_a_week_and_under_any_pause(desk: Desk) -> None:
+    """With its day, terminal and fingerprint, and how to reject it: who enrolled a key of his own cannot sign it silent."""
+    person = Person(desk)
+    (fingerprint,) = [one["fingerprint"] for one in desk.ask(api.Status()).people]
+    signed(desk, person, "pause", "on")
+    (line,) = told(desk.start("s1"))
+    assert line.startswith('memd: a key that endorses for the user was enrolled on 2026-03-04, at "pts/0"')
+    assert fingerprint in line
+    assert "memd human reject" in line
+    signed(desk, person, "pause", how="unset")
+    desk.remember(HUNCH, kind="directive")
+    assert told(desk.start("s2")) == [line]
+    assert HUNCH in context_of(desk.start("s3"))
+    desk.clock.ms += 8 * limits.TIME_MS_PER_DAY
+    assert told(desk.start("s4")) == []
+
+
+# --- stops
+
+
+def test_a_stop_is_told_once_memd_runs_again(desk: Desk) -> None:
+    """To the starts of the next day, with the days and who it was."""
+    desk.start("s1")
+    stop(desk, env=SESSION)
+    desk.clock.ms += 2 * limits.TIME_MS_PER_DAY
+    restarted(desk)
+    (line,) = told(desk.start("s2"))
+    assert "stopped on 2026-03-04 by a command in an AI session, not signed by the user" in line
+    assert "started again on 2026-03-06" in line
+    desk.clock.ms += limits.NOTICE_TOLD_MS - 1
+    assert told(desk.start("s3")) == [line]
+    desk.clock.ms += 1
+    assert desk.start("s4") == ""
+
+
+def test_a_restart_is_no_announced_stop(desk: Desk) -> None:
+    """Nothing is marked and nothing told."""
+    stop(desk, announced=False)
+    assert not (desk.home / "run" / "stopped").exists()
+    restarted(desk)
+    assert desk.start() == ""
+
+
+@pytest.mark.parametrize(
+    "mark", [b"", b"{", b"\xff" * 10_000, b'{"at": 99999999999999999999}', b'{"at": -5}', b'{"session": 1}']
+)
+def test_a_mark_that_says_nothing_is_told_by_its_own_time(desk: Desk, mark: bytes) -> None:
+    """Whatever stands in it: an older memd's, half of one, or anybody's."""
+    (desk.home / "run").mkdir(exist_ok=True)
+    file = desk.home / "run" / "stopped"
+    file.write_bytes(mark)
+    os.utime(file, (1_772_400_000, 1_772_400_000))
+    restarted(desk)
+    assert "stopped on 2026-03-01 by a command that memd could not join" in told(desk.start())[0]
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "fifo"])
+def test_a_mark_that_is_no_file_is_not_read(desk: Desk, kind: str, tmp_path: Path) -> None:
+    """No link is followed, and nothing waited for."""
+    (desk.home / "run").mkdir(exist_ok=True)
+    mark = desk.home / "run" / "stopped"
+    (tmp_path / "other").write_text('{"at": 1772400000000}')
+    {"link": lambda: mark.symlink_to(tmp_path / "other"), "folder": mark.mkdir, "fifo": lambda: os.mkfifo(mark)}[kind]()
+    restarted(desk)
+    assert kind == "fifo" or desk.start() == ""
+
+
+# --- as a part of the bundle
+
+
+def test_notices_stand_in_the_budget_and_leave_directives_their_floor(desk: Desk) -> None:
+    """Before the notes, and counted; at the smallest budget 500 tokens of directives come all the same."""
+    for n in range(12):
+        desk.remember(f"Rule {n}: " + "never touch the generated files of the build. " * 6, kind="directive")
+    change(desk, "hold", "off")
+    out = context_of(desk.start("s1"))
+    lines, notes, left = read_start(out)
+    assert len(lines) == 1
+    assert desk.daemon.parts.cost(out) <= limits.BUDGET_START_TOKENS
+    assert len(notes) + len(left) == 12
+    change(desk, "budget.session_start", "500")
+    lines, notes, _ = read_start(context_of(desk.start("s2")))
+    block = context_of(desk.start("s3")).split("\n", len(lines))[-1]
+    assert len(notes) == 4
+    assert 400 < desk.daemon.parts.cost(block) <= 500
+
+
+def test_a_lost_notice_is_told_again(desk: Desk) -> None:
+    """As a note is: what was offered and never arrived is owed."""
+    change(desk, "hold", "off")
+    desk.start(receipt=False)
+    desk.clock.ms += 60_000
+    assert len(told(desk.prompt("later"))) == 1
+    assert desk.prompt("and on", prompt_id="p2") == ""
+
+
+def test_the_deliveries_say_that_notices_were_told(desk: Desk) -> None:
+    """As a fact of the delivery, not as a note."""
+    change(desk, "hold", "off")
+    desk.start()
+    (delivery,) = desk.ask(api.Deliveries()).deliveries
+    assert (delivery.notices, delivery.notes, delivery.state) == (True, [], "delivered")
+    assert delivery.tokens > 0
+
+
+def test_a_subagent_is_told_nothing_of_it(desk: Desk) -> None:
+    """Nobody reads what it says."""
+    change(desk, "hold", "off")
+    desk.start()
+    payload = desk.payload("SubagentStart", "s1", agent_id="a1", agent_type="Explore")
+    assert desk.hook("subagent-start", payload) == ""
