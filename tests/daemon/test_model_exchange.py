@@ -27,7 +27,7 @@ from memd_daemon.store.memory_log import MemoryStore
 from memd_daemon.store.port import Store
 from tests.daemon import model_oracle as oracle
 from tests.daemon.model_deeds import ACTS, SEEDS, STRANGERS, WHO, perform
-from tests.store.making import ANNA, NOON, STORE, Commit, Pen, commits_of, digest_of
+from tests.store.making import ANNA, NOON, STORE, Commit, Pen, commits_of, digest_of, event, stored
 
 LONG = bool(os.environ.get("MEMD_LONG"))
 ROUNDS = 400 if LONG else 50
@@ -181,6 +181,28 @@ def test_a_clock_set_back_changes_no_order() -> None:
     give(pen, commits_of(other.store))
     assert (pen.note(uid).belief, len(pen.note(uid).past_revocations)) == ("held", 2)
     assert folds_of(pen.store) == folds_of(other.store)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.lists(st.integers(0, 11), max_size=3)), max_size=12),
+    SEEDS,
+)
+@settings(deadline=None, max_examples=ROUNDS * 4)
+def test_parents_come_first_and_then_the_place(given_events: list[tuple[int, int, list[int]]], seed: int) -> None:
+    """Whatever times stand on them, in whatever order they come: the order is the page's, and who misses a parent waits.
+
+    Some name parents that are not here, some each other; some come twice.
+    """
+    uids = [bytes([n]) * 16 for n in range(12)]
+    events = [
+        stored(event("confirmed", b"n" * 16, uid=uids[n], parents=tuple(uids[p] for p in parents)), hlc=hlc, seq=seq)
+        for n, (hlc, seq, parents) in enumerate(given_events)
+    ]
+    mixed = events + events[::2]
+    Random(seed).shuffle(mixed)
+    done, waiting = fold.order(mixed)
+    assert done == oracle.in_order(events)
+    assert sorted(s.event.uid for s in (*done, *waiting)) == sorted(s.event.uid for s in events)
 
 
 # --- two sides that did not see each other
