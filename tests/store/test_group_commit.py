@@ -152,7 +152,7 @@ def test_a_map_that_is_full_grows(home: Path) -> None:
 
 def test_a_map_does_not_grow_under_a_snapshot(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A snapshot that is held for too long makes the write fail with a clear word, and the next one goes through."""
-    monkeypatch.setattr("memd_daemon.store.lmdb_log.MAP_GROW_WAIT_S", 0.01)
+    monkeypatch.setattr("memd_daemon.store.gate.MAP_GROW_WAIT_S", 0.01)
     store = open_store(home, map_bytes=1 << 20)
     pen = Pen(store)
     with store.read() as snapshot:

@@ -66,7 +66,9 @@ _UNREVIEWED: Final = frozenset({Provenance.AUTO, Provenance.AGENT})
 
 def order(events: Iterable[Stored]) -> tuple[list[Stored], list[Stored]]:
     """(events in fold order, events that wait for a missing parent); duplicates by uid count once."""
-    events = sorted(events, key=_place)
+    events = list(events)
+    if len(events) > 1:
+        events.sort(key=_place)
     return (events, []) if _is_in_order(events) else _sorted_out(events)
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from memd_daemon import limits
+from memd_daemon import errors, limits
 from memd_daemon.model.note import Note
 from memd_daemon.service import text
 from memd_daemon.service.claim import Claim, is_other, may_be_other
@@ -42,8 +42,8 @@ class Near(msgspec.Struct, frozen=True):
 def near_to(search: Search, snapshot: Snapshot, wanted: Wanted, claim: Claim, corrected: frozenset[bytes]) -> Near:
     """What is near to a new note, in its scope and the global one, save what the writer named himself (``corrected``).
 
-    So the answer is the same whether ``snapshot`` is of before the write or after it. Raises nothing: the note is recorded,
-    whatever happens here.
+    So the answer is the same whether ``snapshot`` is of before the write or after it. Where store or index fail, what was found
+    until then is told: the note is recorded, whatever happens here.
     """
     look, found = Look(search, wanted.content, claim), Near([], [])
     try:
@@ -56,7 +56,7 @@ def near_to(search: Search, snapshot: Snapshot, wanted: Wanted, claim: Claim, co
                 found.near.append(id_)
             elif verdict is Verdict.AT_ODDS and note.live:
                 found.conflicts.append(id_)
-    except Exception:  # a damaged text, an index on a full disk: what is told without it is still true
+    except (errors.MemdError, OSError, ValueError):  # of the store, the disk, the words' library
         log.exception("what is near to a new note could not be told")
     return found
 

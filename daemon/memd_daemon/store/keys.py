@@ -169,6 +169,11 @@ def place_of_subject_key(key: bytes) -> bytes:
     return key[-_PLACE.size :]
 
 
+def of_subject_key(key: bytes) -> tuple[bytes, bytes]:
+    """(subject, place)."""
+    return key[: -_PLACE.size], key[-_PLACE.size :]
+
+
 def kind_prefix(scope: str, kind: str) -> bytes:
     return kind.encode() + b"\0" + digest16(scope)
 

@@ -5,9 +5,9 @@ sync. Where one of them raises it begins again with each in a nested transaction
 nothing of the others is lost. So a work may run twice (also when the map had to grow): what it does beside the store, it does after
 its write has returned.
 
-LMDB's rules that are kept here: an environment is opened once in a process and never used across a fork; a transaction belongs to
-one thread; the map changes size only while no transaction is open. Never MDB_WRITEMAP: a stray pointer would write into the file,
-and nested transactions need it off.
+What is done inside a transaction is lmdb_tables.py's. LMDB's rules that are kept here: an environment is opened once in a process
+and never used across a fork; a transaction belongs to one thread; the map changes size only while no transaction is open. Never
+MDB_WRITEMAP: a stray pointer would write into the file, and nested transactions need it off.
 
 No work may be waited for inside `read()`: a map that has to grow waits for the snapshots to end.
 """
@@ -26,7 +26,6 @@ import lmdb
 from memd_daemon.errors import MemdError, Stopping, StoreDamaged, StoreFull, StoreNewer
 from memd_daemon.limits import (
     LEDGER_MAP_RESERVED_BYTES,
-    MAP_GROW_WAIT_S,
     MAP_RESERVED_BYTES,
     MAP_SMALLEST_BYTES,
     NS_PER_MS,
@@ -35,10 +34,12 @@ from memd_daemon.limits import (
 )
 from memd_daemon.model.ids import uuid7
 from memd_daemon.store import fs, keys
+from memd_daemon.store.gate import Gate
 from memd_daemon.store.group import GroupStore, Outcome
 from memd_daemon.store.kv import Reading, Writing
 from memd_daemon.store.ledger import TableLedger
 from memd_daemon.store.lmdb_file import refuse_cut
+from memd_daemon.store.lmdb_tables import LmdbTables
 from memd_daemon.store.port import StoreInfo
 
 T = TypeVar("T")
@@ -53,104 +54,16 @@ def wall_ms() -> int:
     return time.time_ns() // NS_PER_MS
 
 
-class LmdbTables:
-    """One transaction as a keeper of tables (store/kv.py)."""
-
-    def __init__(self, txn: "lmdb.Transaction[bytes]", dbs: dict[str, Any], size: Callable[[], int]) -> None:
-        self._txn = txn
-        self._dbs = dbs
-        self.bytes_on_disk = size
-
-    def get(self, table: str, key: bytes) -> bytes | None:
-        return self._txn.get(key, db=self._dbs[table])
-
-    def scan(self, table: str, prefix: bytes = b"", *, reverse: bool = False) -> Iterator[tuple[bytes, bytes]]:
-        with self._txn.cursor(self._dbs[table]) as cursor:
-            found = self._to_last(cursor, prefix) if reverse else cursor.set_range(prefix) if prefix else cursor.first()
-            if not found:
-                return
-            for key, value in cursor.iterprev() if reverse else cursor.iternext():
-                if not key.startswith(prefix):
-                    return
-                yield key, value
-
-    @staticmethod
-    def _to_last(cursor: "lmdb.Cursor[bytes]", prefix: bytes) -> bool:
-        beyond = keys.after(prefix)
-        return cursor.prev() if beyond and cursor.set_range(beyond) else cursor.last()
-
-    def last(self, table: str, prefix: bytes = b"") -> tuple[bytes, bytes] | None:
-        with self._txn.cursor(self._dbs[table]) as cursor:
-            if self._to_last(cursor, prefix) and cursor.key().startswith(prefix):
-                return cursor.item()
-            return None
-
-    def seek(self, table: str, key: bytes) -> tuple[bytes, bytes] | None:
-        with self._txn.cursor(self._dbs[table]) as cursor:
-            return cursor.item() if (cursor.set_range(key) if key else cursor.first()) else None
-
-    def before(self, table: str, key: bytes) -> tuple[bytes, bytes] | None:
-        with self._txn.cursor(self._dbs[table]) as cursor:
-            found = cursor.prev() if cursor.set_range(key) else cursor.last()
-            return cursor.item() if found else None
-
-    def count(self, table: str) -> int:
-        return self._txn.stat(self._dbs[table])["entries"]
-
-    def put(self, table: str, key: bytes, value: bytes) -> None:
-        self._txn.put(key, value, db=self._dbs[table])
-
-    def delete(self, table: str, key: bytes) -> bool:
-        return self._txn.delete(key, db=self._dbs[table])
-
-    def clear(self, table: str) -> None:
-        self._txn.drop(self._dbs[table], delete=False)
-
-
 class _Failed(Exception):
     """One of the works has failed: none is stored."""
 
-    def __init__(self, error: BaseException) -> None:
-        super().__init__()
-        self.error = error
+
+def _fail() -> None:
+    raise _Failed
 
 
 def _no_word() -> None:
     """Nobody waits to hear that the sync begins."""
-
-
-class _Gate:
-    """Snapshots come and go; the map changes when none is open."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._inside = 0
-        self._shut = False
-
-    @contextlib.contextmanager
-    def inside(self) -> Iterator[None]:
-        with self._changed:
-            self._changed.wait_for(lambda: not self._shut)
-            self._inside += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._inside -= 1
-                self._changed.notify_all()
-
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """Raises StoreFull where a snapshot is held for too long."""
-        with self._changed:
-            self._shut = True
-            try:
-                if not self._changed.wait_for(lambda: self._inside == 0, MAP_GROW_WAIT_S):
-                    raise StoreFull
-                yield
-            finally:
-                self._shut = False
-                self._changed.notify_all()
 
 
 class Environment:
@@ -162,7 +75,7 @@ class Environment:
         self._sync = sync
         self._map_bytes = map_bytes
         self._pid = os.getpid()
-        self._gate = _Gate()
+        self._gate = Gate()
         self._writing = threading.Lock()
         self.commits = 0  # transactions that reached the disk
         self._closed = False
@@ -249,9 +162,7 @@ class Environment:
             while True:
                 try:
                     outcomes = attempt(works, syncing)
-                except _Failed as failed:
-                    if len(works) == 1:
-                        return [self._failure(failed.error)]
+                except _Failed:
                     attempt = self._attempt_each
                 except lmdb.MapFullError:
                     self._grow()
@@ -266,12 +177,10 @@ class Environment:
         """All in one. Raises _Failed where a work fails, with nothing done: it is rare, and a nested transaction costs."""
         with self._env.begin(write=True) as txn:
             tables = LmdbTables(txn, self._dbs, self.size)
-            try:
+            with contextlib.ExitStack() as failing:
+                failing.callback(_fail)
                 outcomes: list[Outcome] = [(work(tables), None) for work in works]
-            except lmdb.MapFullError:
-                raise
-            except BaseException as error:
-                raise _Failed(error) from error
+                failing.pop_all()
             syncing()
         return outcomes
 
@@ -288,14 +197,11 @@ class Environment:
                     raise
                 except BaseException as error:  # noqa: BLE001 - whatever a work raises belongs to its caller, not to the others
                     child.abort()
-                    outcomes.append(self._failure(error))
+                    outcomes.append((None, _typed(error, self._folder) if isinstance(error, lmdb.Error) else error))
                 else:
                     outcomes.append((result, None))
             syncing()
         return outcomes
-
-    def _failure(self, error: BaseException) -> Outcome:
-        return None, _typed(error, self._folder) if isinstance(error, lmdb.Error) else error
 
     def _grow(self) -> None:
         with self._gate.alone():

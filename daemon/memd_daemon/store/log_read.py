@@ -237,7 +237,10 @@ class LogSnapshot:
     def log_of(self, uid: bytes) -> list[Stored]:
         """The events of one subject by place, signatures not judged. What names another subject is not among them, whatever the
         index says: a signature is good for one note."""
-        places = [keys.place_of_subject_key(key) for key, _ in self.kv.scan(keys.SUBJECTS, uid)]
+        return self.log_at(uid, [keys.place_of_subject_key(key) for key, _ in self.kv.scan(keys.SUBJECTS, uid)])
+
+    def log_at(self, uid: bytes, places: Sequence[bytes]) -> list[Stored]:
+        """`log_of`, with the places that the index of events by note has for it."""
         unentered = self.trusted.signed_places(uid).difference(places)  # a signed event counts whatever the index holds
         found = ((place, self.stored_at(place)) for place in (*places, *sorted(unentered)))
         return [
