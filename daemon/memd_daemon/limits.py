@@ -74,7 +74,9 @@ SAME_CLAIM_SHARE: Final = (
 )
 NEAR_VECTOR_COSINE: Final = 0.88  # of the token table's vectors of two texts, at which the answer names a note likewise
 NEAR_VECTOR_SHARE: Final = 0.5  # words in common below which no vector is asked: it would be the subject alone
-SAME_AS_SHARE: Final = 0.3  # content words in common at which two texts speak of one matter, where the writer says they do
+SAME_AS_SHARE: Final = (
+    0.3  # content words in common at which two texts speak of one matter, where the writer says they do
+)
 SAME_AS_COSINE: Final = 0.5  # likewise, of the token table's vectors: other words for it
 SLUG_MAX_CHARS: Final = 80  # a name, not a sentence: half a line
 NEAR_TERMS: Final = 16  # the rarest words of a text, by which what is near to it is looked for: 40% of a long claim's
@@ -185,7 +187,9 @@ SETTING_LISTED_MAX: Final = 100  # repositories in one list
 SETTING_NEAR_SHARE: Final = 0.5  # of a mistyped key, in common with the one that was probably meant
 
 # notices: memd's own lines at the top of a start's bundle
-NOTICE_TOLD_MS: Final = 24 * 3600 * 1000  # an unsigned pause that ended, a list that was changed, a stop: told for a day
+NOTICE_TOLD_MS: Final = (
+    24 * 3600 * 1000
+)  # an unsigned pause that ended, a list that was changed, a stop: told for a day
 NOTICE_ENROLMENTS_MAX: Final = 3  # then "and n more"
 STOP_MARK_MAX_BYTES: Final = 4096  # of run/stopped, which anybody of this user may have written
 
@@ -209,10 +213,15 @@ QUOTED_INPUT_MAX_CHARS: Final = 40  # of a wrong word that a refusal repeats
 NAME_DIGEST_CHARS: Final = 32  # hexadecimal digits of a digest that stands for a path
 NOTE_ID_MAX_DIGITS: Final = 18  # below 2**63
 SHA_SHOWN_CHARS: Final = 12  # of a commit: no chance collision in any one repository
-ID_SHOWN_CHARS: Final = 9  # of a session's or a subagent's id in a line: eight and an ellipsis tell two apart for a person
-LOG_DELIVERIES_MAX: Final = 50_000  # the newest, looked through for those of one note: half a second; then the log says so
+ID_SHOWN_CHARS: Final = (
+    9  # of a session's or a subagent's id in a line: eight and an ellipsis tell two apart for a person
+)
+LOG_DELIVERIES_MAX: Final = (
+    50_000  # the newest, looked through for those of one note: half a second; then the log says so
+)
 
 # the indexes behind the daemon
+VECTOR_KEY_ID_BITS: Final = 48  # of a vector's key; above them stands which wording of the note it is
 IDENTIFIER_JUDGED_CHARS: Final = 256  # of a run of word characters, when it is told from prose
 INDEX_RETRY_S: Final = 30.0  # after an error, where no write comes first: a disk is not emptied in a moment
 EMBED_BATCH_NOTES: Final = 16  # taken from the queue at once, and stored with one sync
@@ -250,7 +259,9 @@ OFFER_OPEN_MS: Final = 5_000  # an offer without a receipt counts as standing th
 # the Model Context Protocol
 MCP_WORKER_THREADS: Final = 4  # tool calls at a time; hooks have threads of their own
 MCP_IN_HAND_MAX: Final = 512  # messages handed on and not answered yet, of all carriers together
-MCP_SESSIONS_MAX: Final = 64  # that are remembered: each has two tasks and some 50 KB; one that was forgotten goes on all the same
+MCP_SESSIONS_MAX: Final = (
+    64  # that are remembered: each has two tasks and some 50 KB; one that was forgotten goes on all the same
+)
 MCP_SESSION_IDLE_S: Final = 3600  # without a message for longer, a session is forgotten
 DECISIONS_AROUND: Final = 3  # decisions on either side of the one asked for: enough to see how it came about
 MCP_STOP_WAIT_S: Final = 2.0  # for its loop to end, when the daemon goes

@@ -1,7 +1,7 @@
 """One note in full, for `memd show` and the tool of the same name: as recall gives it, then all that is known of it.
 
-A revoked note stays behind its tombstone here too; every reason stands below it, whole, and
-nothing about its ground.
+A revoked note stays behind its tombstone here too; every reason stands below it, whole, and nothing about its ground. A curated
+note's other wordings each stand behind the frame of their own class. Below an absorbed note stands the one that took it in.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from memd_daemon.frames.recall import recalled
 from memd_daemon.frames.words import date
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
-from memd_daemon.model.view import EvidenceView, FullView, GroundStatus, NoteView, ReasonView
+from memd_daemon.model.view import EvidenceView, FullView, GroundStatus, NoteView, ReasonView, RevisionView
 
 
 def shown(full: FullView, now_ms: int, tags: Sequence[str]) -> str:
@@ -23,16 +23,20 @@ def shown(full: FullView, now_ms: int, tags: Sequence[str]) -> str:
     lines += [_anchor(g, tags) for g in view.ground if not view.revoked]
     lines += [_evidence(e, tags) for e in full.evidence]
     lines += [_reason(r, tags) for r in full.reasons]
+    lines += [_revision(view, r, tags) for r in full.revisions]
     lines += _links(full)
+    lines += [recalled(full.holder, now_ms, tags)] if full.holder is not None else []
     return "\n".join(lines)
 
 
 def _recorded(note: Note, tags: Sequence[str]) -> str:
+    rung = " ".join(escape_line(name, tags, stops=",") for name in (note.level, note.slug) if name)
     facts = [f"  recorded: {date(note.created_at)} by {escape_line(note.actor, tags, stops=',')}"]
     facts += [f"through {escape_line(note.surface, tags, stops=',')}"] if note.surface else []
     facts += [f"in {escape_line(note.harness, tags, stops=',')}"] if note.harness else []
     facts += [f"session {escape_line(note.session, tags, stops=',')}"] if note.session else []
     facts += [f"turn {note.turn}"] if note.turn else []
+    facts += [rung] if rung else []
     return ", ".join(facts)
 
 
@@ -65,6 +69,16 @@ def _reason(r: ReasonView, tags: Sequence[str]) -> str:
     )
 
 
+def _revision(view: NoteView, r: RevisionView, tags: Sequence[str]) -> str:
+    """``revision 2, 2026-03-04, agent, told above: why``, with the words of one that is not."""
+    standing = "told above" if r.told else "not endorsed, waits for the user" if r.waits else "of before"
+    why = escape_content(r.reason or words.NO_REASON, tags)
+    line = f"  revision {r.number}, {date(r.at)}, {escape_line(r.provenance, tags)}, {standing}: {why}"
+    if not r.content:
+        return line
+    return f"{line}\n  worded: {words.wording_frame(view, r.provenance)}{escape_content(r.content, tags)}"
+
+
 def _links(full: FullView) -> list[str]:
     view: NoteView = full.view
     links = (
@@ -73,5 +87,7 @@ def _links(full: FullView) -> list[str]:
         ("corrects", view.corrects),
         ("corrected by", (view.replaced_by,) if view.replaced_by else ()),
         ("corroborated by", full.corroborated_by),
+        ("has absorbed", full.absorbed),
+        ("demoted with", full.demoted_with),
     )
     return [f"  {name}: {words.note_ids(ids)}" for name, ids in links if ids]

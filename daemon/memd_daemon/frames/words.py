@@ -89,6 +89,15 @@ def frame(view: NoteView) -> str:
     return FRAME_COMMAND_LINE if view.at_command_line else FRAME_AGENT
 
 
+def wording_frame(view: NoteView, provenance: str) -> str:
+    """The frame of another wording of the note: that of its own class, and never the imperative, which is the told one's alone."""
+    if provenance == Provenance.HUMAN:
+        return FRAME_HUMAN
+    if provenance != Provenance.AGENT or view.frame_class == Provenance.AUTO:
+        return FRAME_AUTO
+    return FRAME_COMMAND_LINE if view.at_command_line else FRAME_AGENT
+
+
 def tombstone(view: NoteView, tags: Sequence[str]) -> str:
     """What stands in place of a revoked note's content, on one line. Raises ValueError where the note is not revoked."""
     fall = view.tombstone

@@ -210,6 +210,16 @@ class ScopedVectors:
                 index.remove(key)
                 self._changed.setdefault(scope, {})[key] = None
 
+    def place(self, scope: str, key: int, vector: AnyVector | None) -> None:
+        """The vector lies in this scope and in no other one; with None in none at all."""
+        with self._lock:
+            holding = [name for name, index in self._by_scope.items() if key in index]
+        for name in holding:
+            if name != scope or vector is None:
+                self.remove(name, key)
+        if vector is not None:
+            self.add(scope, key, vector)
+
     def search(self, scopes: Iterable[str], vector: AnyVector, k: int) -> list[tuple[int, float]]:
         """The `k` nearest notes of all these scopes together: (key, cosine), best first."""
         with self._lock:

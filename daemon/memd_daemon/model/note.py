@@ -114,6 +114,17 @@ class Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return (endorsed or list(self.revisions))[-1]
 
     @property
+    def wordings(self) -> list[tuple[int, bytes, bytes]]:
+        """(its place among the revisions, uid of what brought it, content) of each different wording, the first one first.
+
+        The note is found by all of them; the first belongs to the note's own uid, a further one to that of its event.
+        """
+        found: dict[bytes, tuple[int, bytes, bytes]] = {}
+        for place, one in enumerate(self.revisions):
+            found.setdefault(one.content, (place, one.event if place else self.uid, one.content))
+        return list(found.values())
+
+    @property
     def provenance(self) -> str:
         """The class of the wording that renders."""
         return self.shown.provenance

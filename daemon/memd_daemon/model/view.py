@@ -182,6 +182,18 @@ class ReasonView(msgspec.Struct, frozen=True, kw_only=True):
     by: int = 0
 
 
+class RevisionView(msgspec.Struct, frozen=True, kw_only=True):
+    """One wording of a curated note. ``content`` is "" where nothing of it is to be shown."""
+
+    number: int
+    at: int
+    provenance: str
+    reason: str = ""
+    content: str = ""
+    told: bool = False  # the one that renders
+    waits: bool = False  # for a person's signature: an endorsed one goes on rendering
+
+
 class EvidenceView(msgspec.Struct, frozen=True, kw_only=True):
     turn: int
     attestation: str
@@ -196,6 +208,10 @@ class FullView(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceView, ...] = ()
     informed_by: tuple[int, ...] = ()
     corroborated_by: tuple[int, ...] = ()
+    revisions: tuple[RevisionView, ...] = ()  # of a curated note, oldest first
+    absorbed: tuple[int, ...] = ()  # what it has taken in
+    demoted_with: tuple[int, ...] = ()  # conflicts that were settled against both sides
+    holder: NoteView | None = None  # the note to which every reference to this one leads
 
 
 class BehindView(msgspec.Struct, frozen=True, kw_only=True):

@@ -79,7 +79,7 @@ def trace(parts: Parts, request: api.Trace) -> api.TraceReply:
     with parts.store.read() as snapshot:
         note = note_at(snapshot, request.ref)
         walk = _Walk(parts, snapshot, place, note)
-        down = walk.along(_down(_absorbed(snapshot)))
+        down = walk.along(_down(snapshot))
         up = walk.along(_up(snapshot))
         view, behind = walk.first, behind_of(snapshot, note)
         text = traced(
@@ -100,18 +100,9 @@ def trace(parts: Parts, request: api.Trace) -> api.TraceReply:
         )
 
 
-def _absorbed(snapshot: Snapshot) -> dict[bytes, list[bytes]]:
-    """Absorbing note -> the notes folded into it, oldest first."""
-    found: dict[bytes, list[bytes]] = {}
-    for _, note in snapshot.notes(newest_first=False):
-        if note.absorbed_by != NO_UID:
-            found.setdefault(note.absorbed_by, []).append(note.uid)
-    return found
-
-
-def _down(absorbed: dict[bytes, list[bytes]]) -> Callable[[Note], Iterable[Link]]:
+def _down(snapshot: Snapshot) -> Callable[[Note], Iterable[Link]]:
     def links(note: Note) -> Iterable[Link]:
-        folded = dict.fromkeys(absorbed.get(note.uid, ()))
+        folded = dict.fromkeys(snapshot.absorbed_by(note.uid))
         yield from (("absorbed", uid) for uid in folded)
         yield from (("derived from", uid) for uid in note.derived_from if uid not in folded)
 

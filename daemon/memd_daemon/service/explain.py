@@ -13,11 +13,11 @@ from memd_daemon.model.delivery import NOTICES_UID, Delivery
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
 from memd_daemon.model.turn import Turn
-from memd_daemon.model.view import EvidenceView, FullView, NoteView, ReasonView
+from memd_daemon.model.view import EvidenceView, FullView, NoteView, ReasonView, RevisionView
 from memd_daemon.service.asker import asker_of
 from memd_daemon.service.names import id_kept
 from memd_daemon.service.parts import Parts
-from memd_daemon.service.refs import note_at
+from memd_daemon.service.refs import holder_of, note_at
 from memd_daemon.service.repos import Place, place_of, scopes_at
 from memd_daemon.service.views import view_of
 from memd_daemon.store.port import Snapshot
@@ -112,11 +112,12 @@ def show(parts: Parts, request: api.Show) -> api.ShowReply:
     with parts.store.read() as snapshot:
         note = note_at(snapshot, request.ref)
         view = view_of(parts, snapshot, note, place)
-        return api.ShowReply(note=note_out(parts, snapshot, view), text=_shown(parts, snapshot, view) + "\n")
+        return api.ShowReply(note=note_out(parts, snapshot, view), text=_shown(parts, snapshot, view, place) + "\n")
 
 
-def _shown(parts: Parts, snapshot: Snapshot, view: NoteView) -> str:
+def _shown(parts: Parts, snapshot: Snapshot, view: NoteView, place: Place) -> str:
     note = view.note
+    holder = holder_of(snapshot, note)
     full = FullView(
         view=view,
         reasons=_reasons(snapshot, note),
@@ -126,8 +127,29 @@ def _shown(parts: Parts, snapshot: Snapshot, view: NoteView) -> str:
         ),
         informed_by=ids_of(snapshot, note.informed_by),
         corroborated_by=ids_of(snapshot, note.corroborations),
+        revisions=_revisions(snapshot, note) if note.level or note.revision > 1 else (),
+        absorbed=ids_of(snapshot, snapshot.absorbed_by(note.uid)),
+        demoted_with=ids_of(snapshot, note.demoted),
+        holder=view_of(parts, snapshot, holder, place) if holder.uid != note.uid else None,
     )
     return shown(full, parts.now_ms(), parts.tags)
+
+
+def _revisions(snapshot: Snapshot, note: Note) -> tuple[RevisionView, ...]:
+    """Each wording with why it came; its words too, unless they stand above or behind a tombstone."""
+    shown_at = max(i for i, one in enumerate(note.revisions) if one == note.shown)
+    return tuple(
+        RevisionView(
+            number=i + 1,
+            at=one.at,
+            provenance=one.provenance,
+            reason=snapshot.text(one.reason) or "",
+            content="" if note.revoked or one.content == note.shown.content else snapshot.text(one.content) or "",
+            told=i == shown_at,
+            waits=i > shown_at,
+        )
+        for i, one in enumerate(note.revisions)
+    )
 
 
 def _reasons(snapshot: Snapshot, note: Note) -> tuple[ReasonView, ...]:

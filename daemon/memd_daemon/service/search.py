@@ -15,7 +15,7 @@ import msgspec
 
 from memd_daemon import errors, limits
 from memd_daemon.model.note import Note
-from memd_daemon.service.embedding import EmbedQueue, Waiting, as_vector, waiting
+from memd_daemon.service.embedding import EmbedQueue, Waiting, as_vector, key_of, of_key, waiting
 from memd_daemon.store.port import Snapshot, Store
 
 if TYPE_CHECKING:
@@ -52,6 +52,14 @@ def home_of(note: Note) -> str:
     if note.forgotten:
         return ""
     return note.scope if note.live else COLD + note.scope
+
+
+def _by_note(near: Iterable[tuple[int, float]]) -> list[tuple[int, float]]:
+    """(id, cosine) of each note once, by the wording that is nearest; best first as they came."""
+    best: dict[int, float] = {}
+    for key, cosine in near:
+        best.setdefault(of_key(key)[0], cosine)
+    return list(best.items())
 
 
 class Search:
@@ -172,9 +180,14 @@ class Search:
             words.rebuild((one for one in said if one is not None), snapshot.last_seq())
 
     def _said(self, snapshot: Snapshot, id_: int, note: Note) -> tuple[int, str, str] | None:
-        """(id, scope, text) as a note is to be indexed; None where it is to be in no index."""
-        scope, text = home_of(note), snapshot.text(note.revisions[0].content)
-        return (id_, scope, text) if scope and text is not None else None
+        """(id, scope, text) as a note is to be indexed; None where it is to be in no index.
+
+        It is found by the words of its first wording, of the one that is told and of the newest.
+        """
+        contents = dict.fromkeys(r.content for r in (note.revisions[0], note.shown, note.revisions[-1]))
+        texts = [text for text in map(snapshot.text, contents) if text is not None]
+        scope = home_of(note)
+        return (id_, scope, "\n".join(texts)) if scope and texts else None
 
     def _catch_up(self, words: "WordIndex", mark: int) -> int:
         """Says again every note that a commit after ``mark`` speaks of; the commit that the index then has come to.
@@ -215,13 +228,10 @@ class Search:
         self._vectors = vectors
 
     def _place_vector(self, vectors: "ScopedVectors", snapshot: Snapshot, id_: int, note: Note) -> None:
-        """The note's vector lies where `home_of` says, and nowhere else."""
-        stored = snapshot.vector(vectors.model_id, note.uid)
-        for scope in (note.scope, COLD + note.scope):
-            if scope != home_of(note) or stored is None:
-                vectors.remove(scope, id_)
-        if home_of(note) and stored is not None:
-            vectors.add(home_of(note), id_, as_vector(stored))
+        """The vectors of the note's wordings lie where `home_of` says, and nowhere else."""
+        for place, uid, _ in note.wordings:
+            stored = snapshot.vector(vectors.model_id, uid) if home_of(note) else None
+            vectors.place(home_of(note), key_of(id_, place), None if stored is None else as_vector(stored))
 
     def _save_vectors(self) -> None:
         """Saved only while no vector waits, so that everything newer belongs to a commit after the mark."""
@@ -237,8 +247,13 @@ class Search:
         for id_, stored in snapshot.vectors(model):
             uid = snapshot.uid_of(id_)
             note = snapshot.note(uid) if uid else None
-            if note is not None and home_of(note):
-                yield home_of(note), id_, as_vector(stored)
+            if note is None or not home_of(note):
+                continue
+            yield home_of(note), id_, as_vector(stored)
+            for place, wording, _ in note.wordings[1:]:
+                further = snapshot.vector(model, wording)
+                if further is not None:
+                    yield home_of(note), key_of(id_, place), as_vector(further)
 
     def _fetch(self, keys: Sequence[int]) -> Any:
         return self._queue.rows(self.model_id, keys, self._vectors.dim if self._vectors is not None else 0)
@@ -384,7 +399,7 @@ class Search:
             vector = self.table_vector(query)
         near: list[tuple[int, float]] = []
         if self._vectors is not None and vector is not None and vector.any():
-            near = self._vectors.search(asked, vector, limits.FUSION_CANDIDATES)
+            near = _by_note(self._vectors.search(asked, vector, limits.FUSION_CANDIDATES))
         cosines = dict(near)
         return [
             Hit(id=one.key, relevance=one.score, lexical=one.lexical, cosine=cosines.get(one.key))

@@ -7,6 +7,7 @@ event can be compared, and the same ones come out of a rebuild.
 from collections.abc import Iterator
 from typing import Final
 
+from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Kind
 from memd_daemon.store import keys
@@ -14,7 +15,7 @@ from memd_daemon.store.kv import Writing
 
 Row = tuple[str, bytes, bytes]
 
-INDEX_TABLES: Final[tuple[str, ...]] = (keys.KINDS, keys.PATHS, keys.CHILDREN, keys.SLUGS)
+INDEX_TABLES: Final[tuple[str, ...]] = (keys.KINDS, keys.PATHS, keys.CHILDREN, keys.ABSORBED, keys.SLUGS)
 
 
 def rows_of(note: Note, id_: int) -> Iterator[Row]:
@@ -22,6 +23,8 @@ def rows_of(note: Note, id_: int) -> Iterator[Row]:
     number = keys.number(id_)
     for parent in set(note.derived_from):
         yield keys.CHILDREN, parent + note.uid, b""
+    if note.absorbed_by != NO_UID:
+        yield keys.ABSORBED, note.absorbed_by + note.uid, b""
     if note.slug and not note.forgotten:
         yield keys.SLUGS, keys.digest16(note.slug) + number, note.uid
     if note.live:

@@ -19,6 +19,7 @@ The store environment, ``<home>/store/log``, is durable: each commit is synced b
     unwanted        id                                  "" : not to be embedded until asked for      truth, local
     meta            format store origin hlc head turn model  u64, uid, uid, u64, seq ‖ digest, u64, name  truth
     vectors         digest16(model) ‖ uid               float16 little-endian                        derived, kept by rebuild
+                    (uid: the note's for its first wording, the event's for a further one)
     unembedded      id                                  "" : waits for a vector of the model in meta derived
     event_uids      event uid                           place of its first copy                      derived
     subjects        subject uid ‖ place                 ""                                           derived
@@ -27,6 +28,7 @@ The store environment, ``<home>/store/log``, is durable: each commit is synced b
     kinds           kind ‖ 0x00 ‖ digest16(scope) ‖ id  priority (UTF-8) ; live notes only           derived
     paths           digest16(scope) ‖ digest16(path) ‖ id  "" ; live gotchas only                    derived
     children        parent uid ‖ child uid              ""                                           derived
+    absorbed        uid ‖ absorbed uid                  ""                                           derived
     slugs           digest16(slug) ‖ id                 uid                                          derived
     turn_requests   digest16(request)                   number                                       derived
     turn_prompts    digest16(session) ‖ digest16(prompt id)  number                                  derived
@@ -72,6 +74,7 @@ FOLDS: Final = "folds"
 KINDS: Final = "kinds"
 PATHS: Final = "paths"
 CHILDREN: Final = "children"
+ABSORBED: Final = "absorbed"
 SLUGS: Final = "slugs"
 TURN_REQUESTS: Final = "turn_requests"
 TURN_PROMPTS: Final = "turn_prompts"
@@ -79,7 +82,7 @@ TURN_SESSIONS: Final = "turn_sessions"
 
 TRUTH: Final = (COMMITS, EVENTS, BLOBS, IDS, ALIASES, TURNS, SETTINGS, UNWANTED, META)
 REBUILT: Final = (
-    UNEMBEDDED, EVENT_UIDS, SUBJECTS, TAILS, FOLDS, KINDS, PATHS, CHILDREN, SLUGS,
+    UNEMBEDDED, EVENT_UIDS, SUBJECTS, TAILS, FOLDS, KINDS, PATHS, CHILDREN, ABSORBED, SLUGS,
     TURN_REQUESTS, TURN_PROMPTS, TURN_SESSIONS,
 )  # fmt: skip
 STORE_TABLES: Final = (*TRUTH, VECTORS, *REBUILT)

@@ -161,6 +161,10 @@ class LogSnapshot:
         for key, _ in self.kv.scan(keys.CHILDREN, uid):
             yield key[len(uid) :]
 
+    def absorbed_by(self, uid: bytes) -> Iterator[bytes]:
+        for key, _ in self.kv.scan(keys.ABSORBED, uid):
+            yield key[len(uid) :]
+
     def text(self, digest: bytes) -> str | None:
         raw = self.kv.get(keys.BLOBS, digest) if digest else None
         return raw[SALT_BYTES:].decode() if raw is not None and self._is_text(digest, raw) else None
@@ -379,10 +383,11 @@ class LogSnapshot:
 
     def _all_waiting(self, model: str) -> Iterator[int]:
         for key, uid in self.kv.scan(keys.IDS):
-            if self.kv.get(keys.UNWANTED, key) is None and self.vector(model, uid) is None:
-                note = self.note(uid)
-                if note is not None and not note.forgotten:
-                    yield keys.of_number(key)
+            note = self.note(uid) if self.kv.get(keys.UNWANTED, key) is None else None
+            if note is None or note.forgotten:
+                continue
+            if any(self.vector(model, wording) is None for _, wording, _ in note.wordings):
+                yield keys.of_number(key)
 
     # --- local facts
 

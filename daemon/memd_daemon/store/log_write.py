@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from memd_daemon.errors import BadRequest, BadSignature, CommitForked, NotSigned, UsageError
+from memd_daemon.errors import BadRequest, BadSignature, CommitForked, NotSigned, StoreDamaged, UsageError
 from memd_daemon.limits import COMMIT_EVENTS_MAX, HYBRID_TIME_MAX
 from memd_daemon.model import event as ev
 from memd_daemon.model import fold, trust
@@ -63,10 +63,13 @@ class LogTxn(LogSnapshot):
 
     def append(self, drafts: Sequence[Draft], *, at: int) -> CommitReceipt:
         """One commit. Raises NotSigned and BadSignature for an act of a person that is not proved, BadRequest for an event that
-        this memd does not understand, that stands already, or whose parents are not here."""
+        this memd does not understand, that stands already, or whose parents are not here; StoreDamaged rather than write over a
+        commit."""
         if not 0 < len(drafts) <= COMMIT_EVENTS_MAX:
             raise BadRequest(f"a commit holds 1 to {COMMIT_EVENTS_MAX} events")
         seq, prev = self._head()
+        if self.kv.get(keys.COMMITS, keys.commit_key(self.info.origin, seq + 1)) is not None:
+            raise StoreDamaged(f"commit {seq + 1} stands already, and the store says that {seq} was its last")
         digests = tuple(ev.event_digest(draft.body, draft.sig) for draft in drafts)
         header = Header(
             uid=uuid7(at, os.urandom(10)),
@@ -255,6 +258,8 @@ class LogTxn(LogSnapshot):
         if self.trusted.must_compare(uid):
             self.trusted.folds[uid] = keys.digest16(raw)
         replace_rows(self.kv, id_, before, after)
+        if before is not None and len(after.revisions) > len(before.revisions):
+            self._wait_for_vector(id_)
         if after.forgotten and not (before is not None and before.forgotten):
             self._drop(uid, id_)
 
@@ -276,8 +281,14 @@ class LogTxn(LogSnapshot):
             for digest in ev.texts_of(payload) if payload is not None else ():
                 self.kv.delete(keys.BLOBS, digest)
         self.kv.delete(keys.UNEMBEDDED, keys.number(id_))
+        wordings = (uid, *(s.event.uid for s in self.log_of(uid) if s.event.type == "revised"))
         for prefix in self._models():
-            self.kv.delete(keys.VECTORS, prefix + uid)
+            for wording in wordings:
+                self.kv.delete(keys.VECTORS, prefix + wording)
+
+    def _wait_for_vector(self, id_: int) -> None:
+        if self.kv.get(keys.UNWANTED, keys.number(id_)) is None:
+            self.kv.put(keys.UNEMBEDDED, keys.number(id_), b"")
 
     def _models(self) -> list[bytes]:
         """digest16 of each model that has vectors here."""
@@ -300,7 +311,8 @@ class LogTxn(LogSnapshot):
 
     def add_turn(self, turn: Turn) -> int:
         given = self.kv.get(keys.META, keys.META_TURN)
-        number = 1 if given is None else keys.of_number(given) + 1
+        newest = self.kv.last(keys.TURNS)  # beyond what was given only where somebody edited that: no turn is written over
+        number = 1 + max(keys.of_number(key) for key in (keys.number(0), given, newest and newest[0]) if key)
         self.kv.put(keys.META, keys.META_TURN, keys.number(number))
         turn = msgspec.structs.replace(turn, number=number)
         self.kv.put(keys.TURNS, keys.number(number), _encoder.encode(turn))

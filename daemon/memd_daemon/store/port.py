@@ -77,6 +77,10 @@ class Snapshot(Protocol):
         """Uids of the notes that are derived from this one."""
         ...
 
+    def absorbed_by(self, uid: bytes) -> Iterator[bytes]:
+        """Uids of the notes that this one has absorbed."""
+        ...
+
     def text(self, digest: bytes) -> str | None:
         """The blob's text; None where it was forgotten, is not here, or is another than the one that was recorded."""
         ...
@@ -137,7 +141,8 @@ class Snapshot(Protocol):
         ...
 
     def vector(self, model: str, uid: bytes) -> bytes | None:
-        """The stored vector, float16 little-endian, of the note's first wording under this model."""
+        """The stored vector, float16 little-endian, under this model: of a note's first wording by the note's uid, of a further
+        one by that of the event that brought it."""
         ...
 
     def vectors(self, model: str) -> Iterator[tuple[int, bytes]]:
