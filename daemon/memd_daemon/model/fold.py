@@ -7,20 +7,19 @@ could carry them out at their place. A person's signed act on the note settles t
 decides. An event that claims the actor `human` and is not signed (model/trust.py) has no effect at all; a signature under any other
 actor makes no person of it.
 
-The result depends on the set of events alone, not on the order of their arrival: `order` sorts parents first, then by
-(hybrid time, origin, sequence, index). An event whose parents are missing waits.
+The result depends on the set of events alone, not on the order of their arrival (model/fold_order.py). An event whose parents are
+missing waits.
 """
 
-import heapq
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from operator import attrgetter
 from typing import Final, cast
 
 import msgspec
 
 from memd_daemon.model import event as ev
 from memd_daemon.model.event import Stored
+from memd_daemon.model.fold_order import order as order
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note, Proposal, Reinstatement, ReviewFlag, Revision, Revocation
 from memd_daemon.model.words import Actor, Kind, Priority, Provenance, SourceType
@@ -37,7 +36,6 @@ class Effect(StrEnum):
 
 Transition = Callable[[Note, Stored, msgspec.Struct], Note | None]
 
-_place: Final = attrgetter("hlc", "origin", "seq", "index", "event.uid")  # as `Stored.place`, and never two alike
 
 PERSON_ONLY: Final[dict[str, str]] = {
     "revoked": "revoke",
@@ -62,50 +60,6 @@ _FALLS: Final = frozenset({"revoked", "superseded", "forgotten"})
 # What is proposed and how an ancestor fell stand in memd's own lines: no event brings words of its own there.
 _UNREVIEWED: Final = frozenset({Provenance.AUTO, Provenance.AGENT})
 """What a note or a revision may be recorded as; only `promoted` goes further."""
-
-
-def order(events: Iterable[Stored]) -> tuple[list[Stored], list[Stored]]:
-    """(events in fold order, events that wait for a missing parent); duplicates by uid count once."""
-    events = list(events)
-    if len(events) > 1:
-        events.sort(key=_place)
-    return (events, []) if _is_in_order(events) else _sorted_out(events)
-
-
-def _is_in_order(events: Sequence[Stored]) -> bool:
-    """Whether the order of the places is the order of the fold, as it is where nobody else wrote at the same time."""
-    seen: set[bytes] = set()
-    for stored in events:
-        if stored.event.uid in seen or not seen.issuperset(stored.event.parents):
-            return False
-        seen.add(stored.event.uid)
-    return True
-
-
-def _sorted_out(events: Iterable[Stored]) -> tuple[list[Stored], list[Stored]]:
-    """`order` of any events."""
-    by_uid: dict[bytes, Stored] = {}
-    for stored in events:
-        known = by_uid.get(stored.event.uid)
-        if known is None or stored.place < known.place:
-            by_uid[stored.event.uid] = stored
-    missing = {uid: len(set(s.event.parents)) for uid, s in by_uid.items()}
-    children: dict[bytes, list[Stored]] = {}
-    for stored in by_uid.values():
-        for parent in set(stored.event.parents):
-            children.setdefault(parent, []).append(stored)
-    ready = [(s.place, s.event.uid) for uid, s in by_uid.items() if missing[uid] == 0]
-    heapq.heapify(ready)
-    done: list[Stored] = []
-    while ready:
-        _, uid = heapq.heappop(ready)
-        done.append(by_uid[uid])
-        for child in children.get(uid, ()):
-            missing[child.event.uid] -= 1
-            if missing[child.event.uid] == 0:
-                heapq.heappush(ready, (child.place, child.event.uid))
-    waiting = sorted((s for uid, s in by_uid.items() if missing[uid] > 0), key=lambda s: s.place)
-    return done, waiting
 
 
 def fold(events: Iterable[Stored]) -> Note | None:
