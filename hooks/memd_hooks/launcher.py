@@ -158,7 +158,7 @@ exit 0
 
 def mcp_text(home: Path, is_default: bool, python: str, fallback: str, package: Path) -> str:
     """The text of ``bin/mcp``; ``package`` is the folder of memd_client. Where nothing can be started it ends at once."""
-    carry = "import sys; sys.path.insert(0, sys.argv.pop(1)); from memd_client.mcp import main; sys.exit(main())"
+    carry = "import sys; sys.path.insert(0, sys.argv.pop(1)); from memd_client.{} import main; sys.exit(main())"
     return f"""#!/bin/sh
 # memd's MCP launcher, written by memd: what it starts carries the client's messages to the daemon and back.
 package={word(str(package))}
@@ -166,7 +166,10 @@ python={word(python)}
 [ -x "$python" ] || python={word(fallback)}
 [ -x "$python" ] && [ -f "$package/mcp.py" ] || exit 0
 {_home_line(home, is_default)}
-exec "$python" -I -S -c {word(carry)} "${{package%/*}}"
+case $MEMD_OFF in
+    ''|0) exec "$python" -I -S -c {word(carry.format("mcp"))} "${{package%/*}}" ;;
+    *) exec "$python" -I -S -c {word(carry.format("mcp_off"))} "${{package%/*}}" ;;
+esac
 """
 
 

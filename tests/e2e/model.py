@@ -10,7 +10,7 @@ Who is asking (`Request.kind`), told by what Claude Code 2.1.332 was seen to sen
 |------------|---------------------------------------------------------------------------------------------------|
 | `main`     | POST /v1/messages with tools: the session's own loop                                                |
 | `subagent` | the same, with `cc_is_subagent=true` in the first system block                                      |
-| `summary`  | the last message holds the instruction to summarise the conversation (compaction, manual and auto) |
+| `summary`  | what is new holds the instruction to summarise the conversation (compaction, manual and auto)      |
 | `side`     | POST /v1/messages without tools: the session's title in the terminal interface, and the like        |
 | `tokens`   | POST /v1/messages/count_tokens: sent after big tool results                                         |
 | `other`    | HEAD, GET and every other path: HEAD /api/hello at the start                                        |
@@ -67,7 +67,7 @@ class Request:
             return "other"
         if path.endswith("/count_tokens"):
             return "tokens"
-        if SUMMARY_INSTRUCTION.search("\n".join(_texts(self.messages[-1:]))):
+        if SUMMARY_INSTRUCTION.search(self.news):
             return "summary"
         if not self.body.get("tools"):
             return "side"

@@ -85,7 +85,8 @@ def test_a_wedged_daemon_harms_no_turn_and_loses_none(lab: Lab, memd: Memd) -> N
     first = lab.claude("say hello")
     assert first.result["result"] == DONE
     assert "say hello" in first.requests[0].news
-    assert "memd" not in first.requests[0].text
+    assert RULE not in first.requests[0].text
+    assert bundles(first.requests[0].text) == []
     lab.send_signal(pid, "CONT")
     second = lab.claude("say it again", resume=first.session).requests[0]
     assert second.news.count(RULE) == 1
@@ -94,7 +95,7 @@ def test_a_wedged_daemon_harms_no_turn_and_loses_none(lab: Lab, memd: Memd) -> N
 
 
 def test_memd_off_is_silence(lab: Lab, memd: Memd) -> None:
-    """With MEMD_OFF=1 nothing is told and nothing is stored."""
+    """With MEMD_OFF=1 nothing is told, no tool is offered, and nothing is stored."""
     memd.remember(RULE, kind="directive")
     turn = lab.claude("say hello", env={"MEMD_OFF": "1"})
     assert "memd" not in turn.requests[0].text

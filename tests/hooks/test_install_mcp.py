@@ -263,6 +263,26 @@ def test_the_launcher_becomes_the_carrier(tmp_path: Path) -> None:
     assert run.returncode == 0
 
 
+@pytest.mark.parametrize("off", ["1", "yes"])
+def test_where_memd_is_off_a_server_without_a_tool_answers(place: Place, off: str) -> None:
+    """A client tells the model of a server that is not there; of one with nothing to offer it says nothing. No daemon starts."""
+    place.install()
+    asked = [
+        {"jsonrpc": "2.0", "id": "probe", "method": "server/discover", "params": {}},
+        {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+    ]
+    lines = "".join(json.dumps(one) + "\n" for one in asked) + "no JSON\n[]\n"
+    environ = {"MEMD_OFF": off, "HOME": str(place.user)}
+    run = subprocess.run([place.home / MCP], input=lines, capture_output=True, check=False, env=environ, text=True)
+    first, begun, listed = map(json.loads, run.stdout.splitlines())
+    assert (first["id"], first["error"]["code"]) == ("probe", -32601)
+    assert (begun["result"]["protocolVersion"], begun["result"]["capabilities"]) == ("2025-06-18", {})
+    assert listed == {"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}
+    assert (run.returncode, run.stderr, (place.home / "run").exists()) == (0, "", False)
+
+
 @pytest.mark.parametrize("gone", ["interpreter", "package"])
 def test_the_launcher_is_silent_where_nothing_can_be_started(tmp_path: Path, gone: str) -> None:
     """The client then says that the server did not answer, and its session goes on."""
