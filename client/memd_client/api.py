@@ -233,7 +233,7 @@ class Act(Request, frozen=True):
     revoke reinstate                        (revoke: ``reason`` is needed)
     supersede absorb                        ``by``: the newer note, the note that takes it in
     unsupersede release                     nothing
-    revise                                  ``text``, ``absorb``, ``expected_revision``; ``reason`` is needed
+    revise                                  ``text``, ``absorb``, ``expected_revision``, ``despite``; ``reason`` is needed
     resolve                                 ``by``: the other note of the conflict; ``resolution``
     confirm                                 nothing
     review                                  ``of``: only what these ancestors' falls raised
@@ -255,6 +255,7 @@ class Act(Request, frozen=True):
     text: str = ""  # the new wording; "" only absorbs
     absorb: list[str] = []  # notes that are folded into this one
     expected_revision: int = 0  # the revision that the writer saw; 0: whichever stands
+    despite: str = ""  # a revoked note that the new wording says again, known to the writer
     resolution: str = ""  # a_wins, b_wins, both_demoted or merged; a is ``ref``, b is ``by``
     of: list[str] = []
     evidence: list[tuple[int, str]] = []  # (turn, excerpt)

@@ -149,6 +149,16 @@ def test_what_is_no_revision(desk: Desk, atom: int, words: dict[str, Any], error
     assert note(desk, SLUG).revision_count == 1
 
 
+def test_a_revision_says_no_known_mistake(desk: Desk, atom: int) -> None:
+    """As a new note would not: told with its tombstone, unless the writer names it."""
+    principle(desk, atom)
+    wrong = desk.remember("Tokens never expire early.").id
+    desk.act("revoke", wrong, reason="they do")
+    with pytest.raises(errors.KnownMistake, match="they do"):
+        revise(desk, text="Note that tokens never expire early.")
+    assert revise(desk, text="Note that tokens never expire early.", despite=str(wrong)).effect == "applied"
+
+
 def test_only_what_stands_and_is_a_rule_is_revised(desk: Desk, atom: int) -> None:
     """A plain note is superseded instead; a revoked rule is reinstated first; an absorbed one leads to its taker."""
     with pytest.raises(errors.NotCurated, match="--supersedes"):

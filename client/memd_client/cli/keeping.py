@@ -48,13 +48,25 @@ def release(ref: str, reason: str, as_json: bool) -> None:
 @click.option("--text", default="", metavar="T", help="The new wording; without it the note only absorbs.")
 @click.option("--absorb", "absorbed", multiple=True, metavar="REF", help="A note that is folded into it.")
 @click.option("--why", required=True, metavar="W", help="What changed and why; kept with the revision.")
+@click.option("--despite", default="", metavar="REF", help="Say it although this revoked note said the same.")
 @click.option("--expected-revision", default=0, type=click.IntRange(0), metavar="N", help="The one that you read.")
-def revise(ref: str, text: str, absorbed: tuple[str, ...], why: str, expected_revision: int, as_json: bool) -> None:
+def revise(
+    ref: str, text: str, absorbed: tuple[str, ...], why: str, despite: str, expected_revision: int, as_json: bool
+) -> None:
     """Revise the principle or doctrine SLUG in place: its next revision, with what it takes in.
 
     A wording that you endorsed goes on being told until you sign the new one.
     """
-    carry_out("revise", ref, as_json, reason=why, text=text, absorb=list(absorbed), expected_revision=expected_revision)
+    carry_out(
+        "revise",
+        ref,
+        as_json,
+        reason=why,
+        text=text,
+        absorb=list(absorbed),
+        despite=despite,
+        expected_revision=expected_revision,
+    )
 
 
 @command(short_help="Put a note out of the working set.")

@@ -1,14 +1,18 @@
 """Acts on what holds now: supersede, unsupersede, absorb, release, revise (model.md, section 2; curation.md)."""
 
 from memd_daemon import errors, limits
+from memd_daemon.frames.words import tombstone
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Provenance
 from memd_daemon.service import text
 from memd_daemon.service.case import Case
+from memd_daemon.service.claim import Claim
 from memd_daemon.service.fall import absorb, lift, supersede
 from memd_daemon.service.refs import held_by, holder_of, note_at
+from memd_daemon.service.repos import GLOBAL
 from memd_daemon.service.sheet import Sheet
+from memd_daemon.service.views import view_of
 from memd_daemon.service.wanted import PUSHED_UNASKED, checked_content
 
 CURATED = ("principle", "doctrine")
@@ -75,6 +79,7 @@ def revise(sheet: Sheet, note: Note, case: Case) -> None:
         raise errors.NothingToDo(id_, "give the new wording (`--text`), or what it takes in (`--absorb`)")
     if wording:
         _refuse_undeliverable(sheet, note, wording)
+        _refuse_mistake(sheet, note, wording, case.request.despite)
     revised = ev.Revised(
         content=sheet.text(note.uid, wording) or newest.content,
         summary=sheet.text(note.uid, text.summary_of(wording)) if wording else newest.summary,
@@ -117,6 +122,17 @@ def _refuse_revision(sheet: Sheet, note: Note, case: Case) -> None:
         raise errors.WhyNeeded(id_)
     if expected and expected != note.revision:
         raise errors.RevisionMoved(id_, note.revision, expected, id_)
+
+
+def _refuse_mistake(sheet: Sheet, note: Note, wording: str, despite: str) -> None:
+    """Raises KnownMistake where the wording is a belief that was revoked, and the writer does not name it."""
+    known = note_at(sheet.log, despite).uid if despite else b""
+    scopes = (note.scope, GLOBAL)
+    for fallen in sheet.parts.struck.again(sheet.parts.store, sheet.log, Claim.of(wording), scopes):
+        if fallen.uid not in (known, note.uid):
+            id_ = sheet.id_of(fallen)
+            line = tombstone(view_of(sheet.parts, sheet.log, fallen, None), sheet.parts.tags)
+            raise errors.KnownMistake(line, id_, id_)
 
 
 def _refuse_undeliverable(sheet: Sheet, note: Note, wording: str) -> None:
