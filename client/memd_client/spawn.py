@@ -9,6 +9,9 @@ written. It saves the processes that thirty hooks at once would start; that ther
 lock's business. A lock older than START_LOCK_S (by its mtime) or from the future is void, so a daemon that dies at its
 start is tried again then and not at every hook.
 
+**Refused.** A daemon that cannot serve its home (a damaged store, a full disk) leaves the sentence that says why in
+`<home>/run/refused`, which the next start removes; who waits for the daemon then waits no longer.
+
 **Detached fully**: own session, working directory `/`, stdio on /dev/null, no other descriptor, default signals,
 adopted by init (the shell in between ends at once), and an environment of ENVIRONMENT_NAMES alone: a hook is given the
 client's API keys.
@@ -38,6 +41,10 @@ DETACH = b'(cd / && exec "$0") &'
 
 class StartFailed(Exception):
     """The daemon did not answer in time. `memd logs` shows what it said; `memd doctor` looks for the cause."""
+
+
+class StartRefused(StartFailed):
+    """The daemon said why it does not serve this home: that is the message."""
 
 
 class DaemonMismatch(Exception):
@@ -104,6 +111,7 @@ def ensure_daemon(home: bytes, wait_s: float) -> Address:
     write_launcher(home)
     end_ns = time.monotonic_ns() + int(wait_s * 1e9)
     settled_ns = 0
+    has_asked = False
     while True:
         found = _address.read(home)
         outcome = _ping(found, end_ns) if found else None
@@ -113,10 +121,13 @@ def ensure_daemon(home: bytes, wait_s: float) -> Address:
                 return found
         if isinstance(outcome, link.Mismatch):
             raise DaemonMismatch(outcome)
+        refused = _address.read_file(_refusal_path(home)) if has_asked else None
+        if refused:
+            raise StartRefused(refused.decode("utf-8", "replace"))
         if time.monotonic_ns() >= end_ns:
             raise StartFailed(StartFailed.__doc__)
         if not isinstance(outcome, link.Late | link.Reply):
-            start(home)
+            has_asked = start(home)
         time.sleep(wire.POLL_MS / 1_000)
 
 
@@ -142,6 +153,10 @@ def _take_start_lock(home: bytes) -> bool:
 
 def _lock_path(home: bytes) -> bytes:
     return home + b"/run/starting"
+
+
+def _refusal_path(home: bytes) -> bytes:
+    return home + b"/run/refused"
 
 
 def _is_void(lock: bytes) -> bool:
@@ -170,6 +185,7 @@ def _launch(home: bytes) -> None:
         if name in ENVIRONMENT_NAMES or name.startswith(LOCALE_PREFIX)
     }
     environ[b"MEMD_HOME"] = home
+    _remove(_refusal_path(home))
     pid = posix.posix_spawn(
         b"/bin/sh",
         [b"/bin/sh", b"-c", DETACH, launcher_path(home)],

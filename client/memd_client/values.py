@@ -175,6 +175,10 @@ class FaultOut(msgspec.Struct, frozen=True, kw_only=True):
     where: str
     what: str
     remedy: str
+    origin: str = ""  # of the commit at which it is, "" where it is at none
+    commit: int = 0
+    event: str = ""  # its uid, where it can be read
+    notes: list[int] = []  # ids of the notes that it is about
 
 
 class KeyActOut(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,6 +34,9 @@ PRIVATE_DIRECTORY: Final = 0o700
 PRIVATE_MASK: Final = 0o077
 
 MADE_AT_START: Final = ("run", "logs")
+REFUSED: Final = "refused"
+"""Under `run`: why the last daemon did not serve, for whoever waits for it (memd_client.spawn)."""
+
 MADE_LATER: Final = ("store", "index", "keys", "spool")
 """By the store, the indexes, `memd human init` and hooks: looked at where they are there."""
 
@@ -68,6 +71,10 @@ def run(home: Path) -> None:
             asyncio.run(_serve(home, daemon))
         finally:
             daemon.close()
+    except errors.MemdError as refusal:
+        with contextlib.suppress(OSError):  # a full disk may be what it refuses for
+            _write(home / "run" / REFUSED, str(refusal).encode())
+        raise
     finally:
         _forget_address(home)
         os.close(lock)
@@ -200,7 +207,7 @@ def _tell_address(home: Path, path: str) -> None:
         "protocol": wire.PROTOCOL.decode(),
     }
     _write(home / "run" / "status.json", json.dumps(told, indent=2).encode() + b"\n")
-    for name in ("starting", "stopped", "unreachable-until"):
+    for name in ("starting", "stopped", "unreachable-until", REFUSED):
         (home / "run" / name).unlink(missing_ok=True)
 
 

@@ -160,6 +160,16 @@ def test_a_daemon_that_never_answers_is_a_failed_start(tmp_path: Path, monkeypat
         spawn.ensure_daemon(os.fsencode(tmp_path), 0.05)
 
 
+def test_a_daemon_that_says_why_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sentence is the failure's; what an earlier one said is forgotten by the next start."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "refused").write_text("an older reason")
+    write_launcher(tmp_path, '#!/bin/sh\nprintf %s "The disk is full." > "$MEMD_HOME/run/refused"\n')
+    monkeypatch.setattr(spawn, "write_launcher", lambda home: None)
+    with pytest.raises(spawn.StartRefused, match=r"^The disk is full\.$"):
+        spawn.ensure_daemon(os.fsencode(tmp_path), 60.0)
+
+
 def test_a_daemon_of_another_protocol_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not waited for: it answers."""
     monkeypatch.setattr(spawn, "write_launcher", lambda home: None)

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from tests.store.making import ANNA, MALLORY, NOON, Pen, event
 
+from memd_daemon.errors import StoreDamaged
 from memd_daemon.model import event as ev
 from memd_daemon.model.event import Anchor
 from memd_daemon.model.note import decode_note, encode_note
@@ -75,6 +76,11 @@ def said(faults: list[Fault]) -> set[str]:
     return {fault.what for fault in faults}
 
 
+def rows(store: Store) -> dict[str, list[tuple[bytes, bytes]]]:
+    with store.read() as snapshot:
+        return {table: list(snapshot.kv.scan(table)) for table in keys.STORE_TABLES}  # type: ignore[attr-defined]
+
+
 def edit(kv: Writing, table: str, key: bytes, old: bytes, new: bytes) -> None:
     raw = kv.get(table, key)
     assert raw is not None
@@ -121,6 +127,80 @@ def test_an_edited_last_commit_is_named(scene: Scene) -> None:
         kv.put(keys.COMMITS, scene.head(6), msgspec.msgpack.encode([head, [ev.event_digest(body, sig)]]))
 
     assert at(scene.tamper(work), scene) == {6}
+
+
+@pytest.mark.parametrize(
+    ("seq", "index", "ids"), [(1, 0, (1,)), (5, 0, (2,)), (3, 0, ()), (6, None, (3,)), (3, None, ())]
+)
+@pytest.mark.parametrize("how", ["removed", "unreadable", "edited"])
+def test_a_fault_names_its_notes(scene: Scene, seq: int, index: int | None, ids: tuple[int, ...], how: str) -> None:
+    """The event's, or those of the commit's events; of what is gone by the index. The identity log is nobody's note."""
+
+    def work(kv: Writing) -> None:
+        table, key = (keys.COMMITS, scene.head(seq)) if index is None else (keys.EVENTS, scene.row(seq, index))
+        if how == "removed":
+            kv.delete(table, key)
+        elif how == "unreadable":
+            kv.put(table, key, b"\xc1")
+        else:
+            raw = kv.get(table, key) or b""
+            kv.put(table, key, raw.replace(b"\xa3mcp", b"\xa3cli") if index is not None else raw[:-1] + b"\0")
+
+    found = [
+        f for f in scene.tamper(work) if f.seq == seq and f.index in (index, 0)
+    ]  # what a digest names is at its event
+    assert found != []
+    assert {f.notes for f in found} == {ids}
+    named = ", of note [" if ids else ", of this store's keys and settings"
+    assert all(named in f.where for f in found)
+
+
+def test_an_event_that_is_said_twice_is_named(scene: Scene) -> None:
+    """A true one, signature and all, in a commit of its own behind the others: it counts once, and verify says so."""
+
+    def work(kv: Writing) -> None:
+        row = kv.get(keys.EVENTS, scene.row(4)) or b""
+        header = msgspec.msgpack.decode(msgspec.msgpack.decode(kv.get(keys.COMMITS, scene.head(6)) or b"")[0])
+        header |= {"seq": 7, "prev": (kv.get(keys.META, keys.META_HEAD) or b"")[8:], "hlc": header["hlc"] + 5}
+        body, sig = msgspec.msgpack.decode(row)
+        head, digests = msgspec.msgpack.encode(header), [ev.event_digest(body, sig)]
+        kv.put(keys.COMMITS, scene.head(7), msgspec.msgpack.encode([head, digests]))
+        kv.put(keys.EVENTS, scene.row(7), row)
+        kv.put(keys.META, keys.META_HEAD, keys.number(7) + ev.commit_digest(head, digests))
+        kv.put(keys.META, keys.META_HLC, keys.number(header["hlc"]))
+
+    scene.tamper(work)
+    scene.store.rebuild()
+    (fault,) = verify(scene.store)
+    assert (fault.seq, fault.what, fault.notes) == (7, "stands in an earlier commit already", (1,))
+
+
+def test_no_commit_is_written_over_another(scene: Scene) -> None:
+    """A store that forgot its last commit, or was told of an earlier one, refuses to write; verify says what is wrong."""
+    whole = scene.store.write(lambda txn: txn.kv.get(keys.META, keys.META_HEAD))  # type: ignore[attr-defined]  # as above
+    for head in (None, keys.number(3) + whole[8:]):
+
+        def work(kv: Writing, head: bytes | None = head) -> None:
+            kv.delete(keys.META, keys.META_HEAD) if head is None else kv.put(keys.META, keys.META_HEAD, head)
+
+        assert at(scene.tamper(work), scene) == {6}
+        before = rows(scene.store)
+        with pytest.raises(StoreDamaged, match="stands already"):
+            scene.pen.record("would be written over another")
+        assert rows(scene.store) == before
+
+
+@pytest.mark.parametrize("given", [None, 0])
+def test_no_turn_is_written_over_another(scene: Scene, given: int | None) -> None:
+    """Where the count was lost or set back, the turns themselves say how far it had come."""
+
+    def work(kv: Writing) -> None:
+        kv.delete(keys.META, keys.META_TURN) if given is None else kv.put(keys.META, keys.META_TURN, keys.number(given))
+
+    assert [f.where for f in scene.tamper(work)] == ["the count of turns"]
+    turn = Turn(uid=b"u" * 16, number=0, session="s", n=2, harness="h", at=NOON, text="y", attestation="typed", witness=Witness())  # fmt: skip  # noqa: E501 - one turn
+    assert scene.store.write(lambda txn: txn.add_turn(turn)) == 2
+    assert verify(scene.store) == []
 
 
 @pytest.mark.parametrize("seq", [1, 3, 6])

@@ -20,7 +20,8 @@ def verify(as_json: bool) -> int:
         screen.emit(reply)
     else:
         for fault in reply.faults:
-            screen.say((fault.where, "bold"), f": {fault.what}. ", (screen.spoken(fault.remedy), "dim"))
+            remedy = screen.spoken(fault.remedy[:1].upper() + fault.remedy[1:])
+            screen.say((fault.where, "bold"), f": {fault.what}. ", (remedy, "dim"))
         verdict = (screen.count(len(reply.faults), "fault"), "bold red") if reply.faults else ("sound", "green")
         read = f"{screen.count(reply.events, 'event')} in {screen.count(reply.commits, 'commit')}"
         screen.say(verdict, f": {read}, {reply.seconds:.1f} s")

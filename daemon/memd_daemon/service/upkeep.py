@@ -2,10 +2,15 @@
 
 import time
 from collections.abc import Callable
+from typing import Final
 
 from memd_client import api
+from memd_daemon.model.ids import uid_text
 from memd_daemon.service.parts import Parts
 from memd_daemon.store.check import verify as check_store
+from memd_daemon.store.fault import RESTORE, Fault
+
+LEFT_ALONE: Final = "leave it until the log is whole again: it may be all that is left of what was there"
 
 Rest = Callable[[], None]
 """A pause between two slices of work; what it raises ends the work."""
@@ -17,11 +22,25 @@ def verify(parts: Parts) -> api.VerifyReply:
     faults = check_store(parts.store)
     with parts.store.read() as snapshot:
         counts = snapshot.counts()
+    is_log_whole = all(fault.remedy != RESTORE for fault in faults)
     return api.VerifyReply(
         events=counts.events,
         commits=counts.commits,
         seconds=time.monotonic() - began,
-        faults=[api.FaultOut(where=f.where, what=f.what, remedy=f.remedy) for f in faults],
+        faults=[_fault_out(fault, is_log_whole) for fault in faults],
+    )
+
+
+def _fault_out(fault: Fault, is_log_whole: bool) -> api.FaultOut:
+    """Where the log itself is damaged, what is made anew from it would lose what only its folds still say."""
+    return api.FaultOut(
+        where=fault.where,
+        what=fault.what,
+        remedy=LEFT_ALONE if fault.derived and not is_log_whole else fault.remedy,
+        origin=uid_text(fault.origin) if fault.origin else "",
+        commit=fault.seq,
+        event=uid_text(fault.uid) if fault.uid and fault.index is not None else "",
+        notes=list(fault.notes),
     )
 
 

@@ -1,14 +1,13 @@
 """`memd verify`: every claim of the log against its bytes, and everything derived against the log.
 
-Found and named by place: a commit or event that is missing, edited, out of order or forged; a text that is not the one that was
-recorded; an act of a person without that person's signature; a fold or an index row that the log does not give; ids that do not
-stand for each other; a turn that cannot be read. A rewrite of the whole chain by somebody who may write the file is not found here:
-only signed events, or a backup, tell it.
+Found and named by place, with the notes that it is about: a commit or event that is missing, edited, out of order, forged or said
+twice; a text that is not the one that was recorded; an act of a person without that person's signature; a fold or an index row that
+the log does not give; ids that do not stand for each other; a turn that cannot be read. A rewrite of the whole chain by somebody
+who may write the file is not found here: only signed events, or a backup, tell it.
 """
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Final
 
 import msgspec
 
@@ -19,6 +18,8 @@ from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note, encode_note
 from memd_daemon.model.words import Actor
 from memd_daemon.store import keys
+from memd_daemon.store.fault import LOOK, REINDEX, RESTORE, at_commit, at_event, at_note
+from memd_daemon.store.fault import Fault as Fault
 from memd_daemon.store.indexes import INDEX_TABLES, rows_of
 from memd_daemon.store.kv import Reading
 from memd_daemon.store.log_read import (
@@ -32,49 +33,16 @@ from memd_daemon.store.log_read import (
     is_blob,
     tail_of,
 )
+from memd_daemon.store.named import named
 from memd_daemon.store.port import Snapshot, Store
 from memd_daemon.store.slices import Slices
-
-RESTORE: Final = "put a backup back with `memd restore`"
-REINDEX: Final = "`memd reindex` makes it anew from the log"
-LOOK: Final = "look at `memd log` of the note; what it claims has no effect"
-
-
-class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong: where it is, what it is, what to do. The place stands beside it in parts where it has one."""
-
-    where: str
-    what: str
-    remedy: str
-    uid: bytes = b""
-    origin: bytes = b""
-    seq: int = 0
-
-    @property
-    def derived(self) -> bool:
-        """Whether it can be made anew from the log; else the log itself, or what stands beside it, is not what was written."""
-        return self.remedy == REINDEX
-
-
-def _at_commit(origin: bytes, seq: int, what: str, remedy: str = RESTORE) -> Fault:
-    return Fault(where=f"commit {seq} of origin {uid_text(origin)}", what=what, remedy=remedy, origin=origin, seq=seq)
-
-
-def _at_event(origin: bytes, seq: int, index: int, what: str, remedy: str = RESTORE, uid: bytes = b"") -> Fault:
-    named = f" {uid_text(uid)}" if uid else ""
-    where = f"event{named} (number {index} of commit {seq} of origin {uid_text(origin)})"
-    return Fault(where=where, what=what, remedy=remedy, uid=uid, origin=origin, seq=seq)
-
-
-def _at_note(uid: bytes, id_: int | None, what: str, remedy: str = REINDEX) -> Fault:
-    where = f"note {uid_text(uid)}" if id_ is None else f"note [{id_}] ({uid_text(uid)})"
-    return Fault(where=where, what=what, remedy=remedy, uid=uid)
 
 
 def verify(store: Store) -> list[Fault]:
     """Every fault in the store, the log's first; an empty list says that all is as it was written."""
     with store.read() as snapshot:
-        return list(_faults(_of_tables(snapshot)))
+        log = _of_tables(snapshot)
+        return named(log, list(_faults(log)))
 
 
 def verify_in_slices(store: Store, rest: Callable[[], None]) -> list[Fault]:
@@ -88,7 +56,8 @@ def verify_in_slices(store: Store, rest: Callable[[], None]) -> list[Fault]:
     with store.read() as snapshot:
         trusted = _of_tables(snapshot).trusted
     with Slices(opened, rest) as slices:
-        return list(_faults(LogSnapshot(slices, store.info, trusted)))
+        log = LogSnapshot(slices, store.info, trusted)
+        return named(log, list(_faults(log)))
 
 
 def _of_tables(snapshot: Snapshot) -> LogSnapshot:
@@ -146,7 +115,7 @@ class _Log:
                 head, digests = decode_commit(raw)
                 header = decode_header(head)
             except BROKEN:
-                yield _at_commit(origin, seq, "cannot be read")
+                yield at_commit(origin, seq, "cannot be read")
                 digest = b""
                 continue
             yield from self._header(header, origin, seq, digest, len(digests))
@@ -159,16 +128,16 @@ class _Log:
     def _gap(self, origin: bytes, first: int, last: int) -> Fault:
         which = "is" if first == last else f"to {last} are"
         why = "" if origin == self._own else " (not received yet, or removed)"
-        return _at_commit(origin, first, f"{which} missing{why}")
+        return msgspec.structs.replace(at_commit(origin, first, f"{which} missing{why}"), last=last)
 
     def _header(self, header: Header, origin: bytes, seq: int, prev: bytes, digests: int) -> Iterator[Fault]:
         self._newest_hlc = max(self._newest_hlc, header.hlc)
         if (header.origin, header.seq) != (origin, seq):
-            yield _at_commit(origin, seq, f"says that it is commit {header.seq} of origin {header.origin.hex()}")
+            yield at_commit(origin, seq, f"says that it is commit {header.seq} of origin {uid_text(header.origin)}")
         if prev and header.prev != prev:
-            yield _at_commit(origin, seq, "does not follow the one before it: one of the two was edited or moved")
+            yield at_commit(origin, seq, "does not follow the one before it: one of the two was edited or moved")
         if header.events != digests:
-            yield _at_commit(origin, seq, f"says {header.events} events and names {digests}")
+            yield at_commit(origin, seq, f"says {header.events} events and names {digests}")
 
     def _events_of(self, key: bytes, header: Header, digests: tuple[bytes, ...]) -> Iterator[Fault]:
         origin, seq = keys.of_commit_key(key)
@@ -177,7 +146,7 @@ class _Log:
             index = keys.of_event_key(event_key)[2]
             self._events += 1
             if index >= len(digests):
-                yield _at_event(origin, seq, index, "was added to a commit that does not name it")
+                yield at_event(origin, seq, index, "was added to a commit that does not name it")
                 continue
             for missing in range(seen, index):
                 yield from self._withheld(origin, seq, missing)
@@ -188,24 +157,26 @@ class _Log:
 
     def _withheld(self, origin: bytes, seq: int, index: int) -> Iterator[Fault]:
         if origin == self._own:
-            yield _at_event(origin, seq, index, "is missing")
+            yield at_event(origin, seq, index, "is missing")
 
     def _event(self, raw: bytes, header: Header, index: int, digest: bytes, origin: bytes, seq: int) -> Iterator[Fault]:
         try:
             stored = decode_stored(raw, header, index)
         except BROKEN:
-            yield _at_event(origin, seq, index, "cannot be read")
+            yield at_event(origin, seq, index, "cannot be read")
             return
         event = stored.event
         self._readable += 1
         if ev.event_digest(stored.body, stored.sig) != digest:
-            yield _at_event(origin, seq, index, "is not the one that was committed", uid=event.uid)
+            yield at_event(origin, seq, index, "is not the one that was committed", uid=event.uid)
         if stored.sig and event.head and self._is_whole and event.head not in self._before:
-            yield _at_event(origin, seq, index, "was signed over other commits than stand before it", uid=event.uid)
+            yield at_event(origin, seq, index, "was signed over other commits than stand before it", uid=event.uid)
         place = keys.place_bytes((header.hlc, origin, seq, index))
         entered = self._kv.get(keys.EVENT_UIDS, event.uid)
         if entered is None or entered > place or self._kv.get(keys.SUBJECTS, event.note + place) is None:
-            yield _at_event(origin, seq, index, "is not entered under its note", REINDEX, uid=event.uid)
+            yield at_event(origin, seq, index, "is not entered under its note", REINDEX, uid=event.uid)
+        elif entered < place and origin == keys.of_place(entered)[1] == self._own:
+            yield at_event(origin, seq, index, "stands in an earlier commit already", LOOK, uid=event.uid)
 
     def _end_of(self, origin: bytes, seq: int, digest: bytes) -> Iterator[Fault]:
         head = self._kv.get(keys.META, keys.META_HEAD)
@@ -215,18 +186,22 @@ class _Log:
         if last > seq:
             yield self._gap(origin, seq + 1, last)
         elif last < seq or (digest and head[8:] != digest):
-            yield _at_commit(origin, seq, "is not the one that this store wrote last: it was edited or added")
+            yield at_commit(origin, seq, "is not the one that this store wrote last: it was edited or added")
 
     def _rest(self) -> Iterator[Fault]:
         """Rows that no commit leads to, and a clock that stands behind the log."""
         head = self._kv.get(keys.META, keys.META_HEAD)
-        if head is not None and self._kv.last(keys.COMMITS, self._own) is None:
+        newest = self._kv.last(keys.COMMITS, self._own)
+        if head is not None and newest is None:
             yield self._gap(self._own, 1, int.from_bytes(head[:8], "big"))
+        elif head is None and newest is not None:
+            seq = keys.of_commit_key(newest[0])[1]
+            yield at_commit(self._own, seq, "may not be the last one: the store does not say which it wrote last")
         if self._kv.count(keys.EVENTS) != self._events:
             for key, _ in self._kv.scan(keys.EVENTS):
                 origin, seq, index = keys.of_event_key(key)
                 if self._kv.get(keys.COMMITS, keys.commit_key(origin, seq)) is None:
-                    yield _at_event(origin, seq, index, "belongs to no commit")
+                    yield at_event(origin, seq, index, "belongs to no commit")
         if self._kv.count(keys.SUBJECTS) != self._readable:
             yield Fault(
                 where="the index of events by note", what="holds rows that the log does not give", remedy=REINDEX
@@ -287,23 +262,23 @@ class _Notes:
         at = (stored.origin, stored.seq, stored.index)
         key_event = event.type in trust.KEY_TYPES
         if home and stored.sig and not stored.signed:
-            yield _at_event(*at, "has a signature that no key enrolled here made", LOOK, uid=event.uid)
+            yield at_event(*at, "has a signature that no key enrolled here made", LOOK, uid=event.uid)
         elif home and key_event and event.uid not in self._snapshot.identity().accepted:
-            yield _at_event(*at, "enrols or rejects a key without the signature that this needs", LOOK, uid=event.uid)
+            yield at_event(*at, "enrols or rejects a key without the signature that this needs", LOOK, uid=event.uid)
         elif home and not stored.sig and event.actor == Actor.HUMAN and not key_event:
-            yield _at_event(*at, "says that a person did it and is not signed", LOOK, uid=event.uid)
+            yield at_event(*at, "says that a person did it and is not signed", LOOK, uid=event.uid)
         try:
             payload = ev.payload_of(event)
         except BROKEN:
-            yield _at_event(*at, f"does not hold what a {event.type} event holds", LOOK, uid=event.uid)
+            yield at_event(*at, f"does not hold what a {event.type} event holds", LOOK, uid=event.uid)
             return
         if payload is not None and not (note is not None and note.forgotten):
-            for digest in ev.texts_of(payload):
+            for digest in dict.fromkeys(ev.texts_of(payload)):
                 if self._kv.get(keys.BLOBS, digest) is None:
-                    yield _at_event(*at, f"names a text that is not here ({digest.hex()[:16]}…)", uid=event.uid)
+                    yield at_event(*at, f"names a text that is not here ({digest.hex()[:16]}…)", uid=event.uid)
                 elif digest in changed:
                     self._changed.discard(digest)
-                    yield _at_event(*at, f"names a text that was changed ({digest.hex()[:16]}…)", uid=event.uid)
+                    yield at_event(*at, f"names a text that was changed ({digest.hex()[:16]}…)", uid=event.uid)
 
     def _tail(self, subject: bytes, log: list[Stored]) -> Iterator[Fault]:
         try:
@@ -311,23 +286,23 @@ class _Notes:
         except BROKEN:
             right = False
         if not right:
-            yield _at_note(subject, self._snapshot.id_of(subject), "has another end of its log than the index says")
+            yield at_note(subject, self._snapshot.id_of(subject), "has another end of its log than the index says")
 
     def _fold(self, uid: bytes, note: Note | None) -> Iterator[Fault]:
         cached = self._kv.get(keys.FOLDS, uid)
         id_ = self._snapshot.id_of(uid)
         if (None if note is None else encode_note(note)) != cached:
-            yield _at_note(uid, id_, "stands in the store otherwise than its events make it")
+            yield at_note(uid, id_, "stands in the store otherwise than its events make it")
         if note is None:
             return
         self._folds += 1
         if id_ is None:
-            yield _at_note(uid, None, "has no id")
+            yield at_note(uid, None, "has no id")
             return
         for table, key, value in rows_of(note, id_):
             self._rows[table] += 1
             if self._kv.get(table, key) != value:
-                yield _at_note(uid, id_, f"is not entered in the index {table}")
+                yield at_note(uid, id_, f"is not entered in the index {table}")
 
 
 def _ids(snapshot: LogSnapshot) -> Iterator[Fault]:
@@ -340,12 +315,12 @@ def _ids(snapshot: LogSnapshot) -> Iterator[Fault]:
             yield Fault(where=f"id [{expected}]", what="stands for no note", remedy=RESTORE)
             expected = id_
         if snapshot.kv.get(keys.ALIASES, uid) != key:
-            yield _at_note(uid, id_, "does not know its id", RESTORE)
+            yield at_note(uid, id_, "does not know its id", RESTORE)
         first = snapshot.kv.seek(keys.SUBJECTS, uid)
         if first is not None and first[0].startswith(uid):
             _, origin, seq, _ = keys.of_place(keys.place_of_subject_key(first[0]))
             if origin == snapshot.info.origin and seq < newest:
-                yield _at_note(uid, id_, "has the id of a note that was recorded later", RESTORE)
+                yield at_note(uid, id_, "has the id of a note that was recorded later", RESTORE)
             newest = max(newest, seq if origin == snapshot.info.origin else 0)
     if snapshot.kv.count(keys.ALIASES) != snapshot.kv.count(keys.IDS):
         yield Fault(where="the ids", what="are not as many as the notes that have one", remedy=RESTORE)
@@ -360,7 +335,11 @@ def _turns(snapshot: LogSnapshot) -> Iterator[Fault]:
             yield Fault(where=f"turn {number}", what="cannot be read", remedy=RESTORE)
             continue
         entered = snapshot.kv.get(keys.TURN_SESSIONS, keys.digest16(turn.session) + key)
-        if turn.number != number or entered is None:
-            yield Fault(where=f"turn {number}", what="is not entered under its session", remedy=REINDEX)
+        asked = (keys.TURN_REQUESTS, keys.digest16(turn.request)) if turn.request else None
+        if turn.number != number or entered is None or (asked and snapshot.kv.get(*asked) != key):
+            yield Fault(where=f"turn {number}", what="is not entered under its session or its request", remedy=REINDEX)
+    given, newest = snapshot.kv.get(keys.META, keys.META_TURN), snapshot.kv.last(keys.TURNS)
+    if newest is not None and (given is None or given < newest[0]):
+        yield Fault(where="the count of turns", what="stands before its newest turn", remedy=RESTORE)
     if snapshot.kv.count(keys.TURN_SESSIONS) != snapshot.kv.count(keys.TURNS):
         yield Fault(where="the index turn_sessions", what="holds rows that no turn gives", remedy=REINDEX)
