@@ -70,7 +70,10 @@ COMMANDS = {
     "hook-command": (f"{_CLI}.setup:hook_command", "The command line that a client's settings hold for an event."),
     "bench": (f"{_CLI}.app:bench", "Measure memd on this machine."),
 }
-BENCHES = {"hooks": (f"{_CLI}.bench:hooks", "What a hook costs beside a bare interpreter.")}
+BENCHES = {
+    "hooks": (f"{_CLI}.bench:hooks", "What a hook costs beside a bare interpreter."),
+    "writes": (f"{_CLI}.bench_writes:writes", "What a write costs beside a raw LMDB commit."),
+}
 
 root = LazyGroup(
     "memd",

@@ -4,13 +4,13 @@ import contextlib
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from memd_client.cli import bench_notes, bench_process, bench_report, bench_rounds, bench_scratch, screen
-from memd_client.cli.bench_report import MISSED, OK, Report, Row
+from memd_client.cli.bench_report import MISSED, OK, Machine, Report, Row
 from memd_client.cli.screen import Part
 from memd_client.cli.shape import command
 from memd_client.wire import EXIT_DONE, EXIT_REFUSED
@@ -109,22 +109,32 @@ def measure(notes: int, rounds: int, at: Path, progress: bench_scratch.Tell) -> 
     return bench_report.report(machine, store, done)
 
 
-def tell(report: Report) -> None:
-    """The report as a table for a person."""
-    machine, store = report.machine, report.store
+def tell_machine(machine: Machine) -> None:
+    """Where it was measured, in a line."""
     screen.say(
         f"memd {machine.memd}, {machine.at[:10]}: {machine.cpu}, {machine.cores} cores, {machine.system}, "
         f"Python {machine.python}, {machine.file_system or 'unknown file system'}, load {machine.load_before:g} before"
     )
+
+
+def tell(report: Report) -> None:
+    """The report as a table for a person."""
+    machine, store = report.machine, report.store
+    tell_machine(machine)
     screen.say(
         f"{store.notes:,} notes, {store.vectors:,} with vectors, {store.hot_gotchas} gotchas on one file; recorded in "
         f"{store.record_seconds:.0f} s, embedded {store.embed_seconds:.0f} s later; a prompt of {store.prompt_tokens} tokens; "
         f"{report.rounds} rounds, the median of each; the daemon's memory after filling {_number(store.memory_after_fill_mb, 'MB')}"
     )
+    tell_rows(report.rows, report.missed)
+
+
+def tell_rows(rows: Sequence[Row], missed: Sequence[str]) -> None:
+    """The rows as a table, and which of them missed their bar."""
     columns = ("what", "median", "reference", "ratio", "p25-p75", "bar", "verdict", "how")
-    screen.table(columns, [_cells(row) for row in report.rows])
-    if report.missed:
-        screen.say((f"missed: {', '.join(report.missed)}", "bold red"))
+    screen.table(columns, [_cells(row) for row in rows])
+    if missed:
+        screen.say((f"missed: {', '.join(missed)}", "bold red"))
 
 
 def _cells(row: Row) -> list[Part]:
@@ -135,7 +145,7 @@ def _cells(row: Row) -> list[Part]:
         _number(row.reference, row.unit),
         _number(row.ratio),
         f"{_number(row.p25)}-{_number(row.p75)}",
-        "-" if row.bar is None else f"<= {row.bar:g}",
+        "-" if row.bar is None else f"<= {row.bar:.3g}",
         (row.verdict or "-", VERDICT_STYLES.get(row.verdict, "dim")),
         f"{row.says}; against: {row.reference_says}{unanswered}",
     ]

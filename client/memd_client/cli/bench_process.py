@@ -44,7 +44,7 @@ for line in sys.stdin:
 COMMITTING = """
 import json, os, sys, time
 import lmdb
-with lmdb.open(sys.argv[1], map_size=1 << 30) as store:
+with lmdb.open(sys.argv[1], map_size=1 << 30, readahead=False, max_dbs=1) as store:
     for line in sys.stdin:
         value = os.urandom(json.loads(line)["bytes"])
         began = time.perf_counter_ns()
@@ -56,11 +56,11 @@ with lmdb.open(sys.argv[1], map_size=1 << 30) as store:
 
 
 class Child:
-    """A measuring child."""
+    """A measuring child: ``command`` are the words after the interpreter's own."""
 
-    def __init__(self, source: str, *words: str) -> None:
+    def __init__(self, *command: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", source, *words],
+            [sys.executable, "-I", *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -93,9 +93,9 @@ class Child:
 
 
 @contextlib.contextmanager
-def child(source: str, *words: str) -> Iterator[Child]:
-    """A measuring child that ends with the block."""
-    made = Child(source, *words)
+def child(*command: str) -> Iterator[Child]:
+    """A measuring child that ends with the block: `-c SOURCE`, or `-m MODULE`, and its words."""
+    made = Child(*command)
     try:
         yield made
     finally:

@@ -1,4 +1,4 @@
-"""The report of `memd bench hooks`: rows, bars, and how they are judged (docs/benchmarks.md).
+"""The reports of `memd bench`: rows, bars, and how they are judged (docs/benchmarks.md).
 
 In each round every row's value is divided by its reference's value in the same round. A row shows the median of the values, of the
 references and of the ratios, and the ratios' quartiles (p25, p75). A bar is an upper bound of the median ratio; a row one of whose
@@ -35,7 +35,7 @@ class Measure(NamedTuple):
 
     name: str
     says: str
-    key: Key
+    key: str  # of a round's samples
     reference: Reference
     reference_says: str
     bar: float | None = None
@@ -95,7 +95,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     missed: list[str]
 
 
-def key(name: Key) -> Reference:
+def key(name: str) -> Reference:
     """The round's value of another key."""
     return lambda done: done.value(name)
 
@@ -180,9 +180,18 @@ def _quartiles(values: Sequence[float]) -> tuple[float | None, float | None, flo
 
 def report(machine: Machine, store: Filled, rounds: Sequence[Round]) -> Report:
     """Everything that was measured."""
-    rows = [row(measure, rounds) for measure in MEASURES]
-    missed = [one.name for one in rows if one.verdict == MISSED]
-    return Report(machine=machine, store=store, rounds=len(rounds), rows=rows, missed=missed)
+    rows = rows_of(MEASURES, rounds)
+    return Report(machine=machine, store=store, rounds=len(rounds), rows=rows, missed=missed(rows))
+
+
+def rows_of(measures: Sequence[Measure], rounds: Sequence[Round]) -> list[Row]:
+    """Every row of these rounds."""
+    return [row(measure, rounds) for measure in measures]
+
+
+def missed(rows: Sequence[Row]) -> list[str]:
+    """Names of the rows that missed their bar."""
+    return [one.name for one in rows if one.verdict == MISSED]
 
 
 def machine(file_system: str) -> Machine:

@@ -62,12 +62,12 @@ class Round:
     """The samples of one round."""
 
     def __init__(self) -> None:
-        self.samples: dict[Key, list[float]] = defaultdict(list)
-        self.unanswered: dict[Key, int] = defaultdict(int)
+        self.samples: dict[str, list[float]] = defaultdict(list)
+        self.unanswered: dict[str, int] = defaultdict(int)
         self.prompt_tokens = 0
 
-    def value(self, key: Key) -> float | None:
-        """The round's median; None where nothing could be measured."""
+    def value(self, key: str) -> float | None:
+        """The round's median; None where nothing could be measured. ``key``: a `Key`, or another measurement's."""
         samples = self.samples.get(key)
         return statistics.median(samples) if samples else None
 
@@ -248,5 +248,8 @@ def _ping_ms(memd: Memd) -> float:
 def measuring(made: Scratch, tell: Tell) -> Iterator[Bench]:
     """A bench with its two measuring children."""
     raw: Path = made.folder / "raw"
-    with process.child(process.EMBEDDING) as embedding, process.child(process.COMMITTING, str(raw)) as committing:
+    with (
+        process.child("-c", process.EMBEDDING) as embedding,
+        process.child("-c", process.COMMITTING, str(raw)) as committing,
+    ):
         yield Bench(made, embedding, committing, tell)
