@@ -7,7 +7,9 @@ who may write the file is not found here: only signed events, or a backup, tell 
 """
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 
 import msgspec
 
@@ -141,19 +143,13 @@ class _Log:
 
     def _events_of(self, key: bytes, header: Header, digests: tuple[bytes, ...]) -> Iterator[Fault]:
         origin, seq = keys.of_commit_key(key)
-        seen = 0
-        for event_key, raw in self._kv.scan(keys.EVENTS, key):
-            index = keys.of_event_key(event_key)[2]
-            self._events += 1
-            if index >= len(digests):
-                yield at_event(origin, seq, index, "was added to a commit that does not name it")
-                continue
-            for missing in range(seen, index):
-                yield from self._withheld(origin, seq, missing)
-            seen = index + 1
-            yield from self._event(raw, header, index, digests[index], origin, seq)
-        for missing in range(seen, len(digests)):
-            yield from self._withheld(origin, seq, missing)
+        for index, digest in enumerate(digests):
+            raw = self._kv.get(keys.EVENTS, keys.event_key(origin, seq, index))
+            if raw is None:
+                yield from self._withheld(origin, seq, index)
+            else:
+                self._events += 1
+                yield from self._event(raw, header, index, digest, origin, seq)
 
     def _withheld(self, origin: bytes, seq: int, index: int) -> Iterator[Fault]:
         if origin == self._own:
@@ -198,10 +194,7 @@ class _Log:
             seq = keys.of_commit_key(newest[0])[1]
             yield at_commit(self._own, seq, "may not be the last one: the store does not say which it wrote last")
         if self._kv.count(keys.EVENTS) != self._events:
-            for key, _ in self._kv.scan(keys.EVENTS):
-                origin, seq, index = keys.of_event_key(key)
-                if self._kv.get(keys.COMMITS, keys.commit_key(origin, seq)) is None:
-                    yield at_event(origin, seq, index, "belongs to no commit")
+            yield from self._strays()
         if self._kv.count(keys.SUBJECTS) != self._readable:
             yield Fault(
                 where="the index of events by note", what="holds rows that the log does not give", remedy=REINDEX
@@ -209,6 +202,18 @@ class _Log:
         hlc = self._kv.get(keys.META, keys.META_HLC)
         if self._newest_hlc > (keys.of_number(hlc) if hlc is not None else 0):
             yield Fault(where="the clock of the log", what="stands before its newest commit", remedy=RESTORE)
+
+    def _strays(self) -> Iterator[Fault]:
+        """Events that no commit names."""
+        for key, _ in self._kv.scan(keys.EVENTS):
+            origin, seq, index = keys.of_event_key(key)
+            raw = self._kv.get(keys.COMMITS, keys.commit_key(origin, seq))
+            if raw is None:
+                yield at_event(origin, seq, index, "belongs to no commit")
+                continue
+            with contextlib.suppress(*BROKEN):  # a commit that cannot be read was named
+                if index >= len(decode_commit(raw)[1]):
+                    yield at_event(origin, seq, index, "was added to a commit that does not name it")
 
 
 class _Notes:
@@ -225,10 +230,10 @@ class _Notes:
     def faults(self) -> Iterator[Fault]:
         subjects = 0
         changed = frozenset(self._changed)
-        for subject in self._subjects():
+        for subject, places in self._subjects():
             subjects += 1
             try:
-                log = self._snapshot.log_of(subject)
+                log = self._snapshot.log_at(subject, places)
             except UNREADABLE:
                 self._unreadable = True  # the commit was named with the log
                 continue
@@ -249,13 +254,11 @@ class _Notes:
             if rows != self._kv.count(table):
                 yield Fault(where=f"the index {table}", what="holds rows that no note gives", remedy=REINDEX)
 
-    def _subjects(self) -> Iterator[bytes]:
-        row = self._kv.seek(keys.SUBJECTS, b"")
-        while row is not None:
-            subject = row[0][: -len(keys.place_of_subject_key(row[0]))]
-            yield subject
-            beyond = keys.after(subject)
-            row = self._kv.seek(keys.SUBJECTS, beyond) if beyond else None
+    def _subjects(self) -> Iterator[tuple[bytes, list[bytes]]]:
+        """Each subject and the places of its events."""
+        rows = (keys.of_subject_key(key) for key, _ in self._kv.scan(keys.SUBJECTS))
+        for subject, found in itertools.groupby(rows, key=itemgetter(0)):
+            yield subject, [place for _, place in found]
 
     def _event(self, stored: Stored, note: Note | None, changed: frozenset[bytes]) -> Iterator[Fault]:
         event, home = stored.event, stored.store == self._snapshot.info.store

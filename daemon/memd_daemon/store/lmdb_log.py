@@ -57,9 +57,15 @@ def wall_ms() -> int:
 class _Failed(Exception):
     """One of the works has failed: none is stored."""
 
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
 
-def _fail() -> None:
-    raise _Failed
+
+def _refuse(_: object, error: BaseException | None, __: object) -> None:
+    """What a work raises, told apart from what the commit raises; a full map is neither's fault."""
+    if error is not None and not isinstance(error, lmdb.MapFullError):
+        raise _Failed(error) from error
 
 
 def _no_word() -> None:
@@ -162,7 +168,9 @@ class Environment:
             while True:
                 try:
                     outcomes = attempt(works, syncing)
-                except _Failed:
+                except _Failed as failed:
+                    if len(works) == 1:
+                        return [self._failure(failed.error)]
                     attempt = self._attempt_each
                 except lmdb.MapFullError:
                     self._grow()
@@ -178,13 +186,13 @@ class Environment:
         with self._env.begin(write=True) as txn:
             tables = LmdbTables(txn, self._dbs, self.size)
             with contextlib.ExitStack() as failing:
-                failing.callback(_fail)
+                failing.push(_refuse)
                 outcomes: list[Outcome] = [(work(tables), None) for work in works]
-                failing.pop_all()
             syncing()
         return outcomes
 
     def _attempt_each(self, works: Sequence[Callable[[Writing], Any]], syncing: Callable[[], None]) -> list[Outcome]:
+        """Each in a nested one."""
         outcomes: list[Outcome] = []
         with self._env.begin(write=True) as txn:
             for work in works:
@@ -197,11 +205,14 @@ class Environment:
                     raise
                 except BaseException as error:  # noqa: BLE001 - whatever a work raises belongs to its caller, not to the others
                     child.abort()
-                    outcomes.append((None, _typed(error, self._folder) if isinstance(error, lmdb.Error) else error))
+                    outcomes.append(self._failure(error))
                 else:
                     outcomes.append((result, None))
             syncing()
         return outcomes
+
+    def _failure(self, error: BaseException) -> Outcome:
+        return None, _typed(error, self._folder) if isinstance(error, lmdb.Error) else error
 
     def _grow(self) -> None:
         with self._gate.alone():

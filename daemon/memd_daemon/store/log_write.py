@@ -311,7 +311,9 @@ class LogTxn(LogSnapshot):
 
     def add_turn(self, turn: Turn) -> int:
         given = self.kv.get(keys.META, keys.META_TURN)
-        newest = self.kv.last(keys.TURNS)  # beyond what was given only where somebody edited that: no turn is written over
+        newest = self.kv.last(
+            keys.TURNS
+        )  # beyond what was given only where somebody edited that: no turn is written over
         number = 1 + max(keys.of_number(key) for key in (keys.number(0), given, newest and newest[0]) if key)
         self.kv.put(keys.META, keys.META_TURN, keys.number(number))
         turn = msgspec.structs.replace(turn, number=number)
