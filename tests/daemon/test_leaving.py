@@ -7,6 +7,7 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ class FakeDaemon:
     """Takes the callback that stops."""
 
     hook = receipt = None
+    mcp: Any = SimpleNamespace(take=None)
     leave: Callable[[], None]
 
     def handlers(self, stop: Callable[[], None]) -> dict[str, Any]:
