@@ -4,16 +4,14 @@
 of the table is one function here, with its words above it. A row gives the note that the act makes, `None` where its "legal when"
 does not hold, or `Kept` where the page keeps the event and changes nothing (or only what it says).
 
-`replayed` is the whole fold: order, waiting, duplicates and rows.
+model_replay.py makes a whole fold of it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from memd_daemon.model import event as ev
-from memd_daemon.model.event import Stored
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note, Proposal, Reinstatement, ReviewFlag, Revision, Revocation
 
@@ -428,60 +426,3 @@ ROWS: dict[str, Row] = {
     "proposed": proposed,
     "forgotten": forgotten,
 }
-
-
-# --- the whole fold
-
-
-def deed_of(stored: Stored) -> Deed:
-    """The event as the page speaks of it."""
-    made = stored.event
-    try:
-        payload = ev.payload_of(made)
-    except (msgspec.ValidationError, msgspec.DecodeError):
-        payload = None
-    return Deed(
-        uid=made.uid,
-        type=made.type,
-        actor=made.actor,
-        signed=stored.signed,
-        at=made.at,
-        payload=payload,
-        note=made.note,
-        parents=made.parents,
-        surface=made.surface,
-        session=made.session,
-        agent=made.agent,
-        key_id=made.key_id,
-    )
-
-
-def in_order(events: Iterable[Stored]) -> list[Stored]:
-    """Parents first, then (hlc, origin, origin_seq); an event whose parents are missing waits, and is not here."""
-    waiting: dict[bytes, Stored] = {}
-    for stored in sorted(events, key=lambda s: s.place):
-        waiting.setdefault(stored.event.uid, stored)
-    done: list[Stored] = []
-    while True:
-        gone = {s.event.uid for s in done}
-        ready = [s for s in waiting.values() if gone.issuperset(s.event.parents)]
-        if not ready:
-            return done
-        first = min(ready, key=lambda s: s.place)
-        done.append(waiting.pop(first.event.uid))
-
-
-def replayed(events: Iterable[Stored]) -> Note | None:
-    """The note that ``events`` of one uid make."""
-    note: Note | None = None
-    for stored in in_order(events):
-        note = expected(note, deed_of(stored))[0]
-    return note
-
-
-def normal(note: Note | None) -> Note | None:
-    """The note with what is a set in one order: the page gives none."""
-    if note is None:
-        return None
-    sets = ("conflicts", "demoted", "corroborations", "heads")
-    return changed(note, **{field: tuple(sorted(getattr(note, field))) for field in sets})

@@ -25,7 +25,7 @@ from memd_daemon.service.views import view_from_log
 from memd_daemon.store.lmdb_log import open_store
 from memd_daemon.store.memory_log import MemoryStore
 from memd_daemon.store.port import Store
-from tests.daemon import model_oracle as oracle
+from tests.daemon import model_replay as replay
 from tests.daemon.model_deeds import ACTS, SEEDS, STRANGERS, WHO, perform
 from tests.store.making import ANNA, NOON, STORE, Commit, Pen, commits_of, digest_of, event, stored
 
@@ -57,7 +57,7 @@ def holds_together(store: Store) -> None:
             folded = fold.fold(events)
             assert folded is not None
             assert encode_note(folded) == encode_note(note)
-            assert oracle.normal(note) == oracle.normal(oracle.replayed(events))
+            assert replay.normal(note) == replay.normal(replay.replayed(events))
 
 
 def withheld(commit: Commit, gone: set[bytes]) -> Commit:
@@ -201,7 +201,7 @@ def test_parents_come_first_and_then_the_place(given_events: list[tuple[int, int
     mixed = events + events[::2]
     Random(seed).shuffle(mixed)
     done, waiting = fold.order(mixed)
-    assert done == oracle.in_order(events)
+    assert done == replay.in_order(events)
     assert sorted(s.event.uid for s in (*done, *waiting)) == sorted(s.event.uid for s in events)
 
 

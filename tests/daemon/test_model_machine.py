@@ -23,6 +23,7 @@ from memd_daemon.store.lmdb_log import open_store
 from memd_daemon.store.memory_log import MemoryStore
 from memd_daemon.store.port import Store
 from tests.daemon import model_oracle as oracle
+from tests.daemon import model_replay as replay
 from tests.daemon.model_deeds import ACTS, SEEDS, WHO, beginnings, perform, slip_in
 from tests.store.making import ANNA, Pen, digest_of
 
@@ -150,7 +151,7 @@ class Lives(RuleBasedStateMachine):
                 folded = fold.fold(events)
                 assert folded is not None
                 assert encode_note(folded) == snapshot.kv.get(keys.FOLDS, uid)  # type: ignore[attr-defined]  # stands on tables
-                assert oracle.normal(folded) == oracle.normal(oracle.replayed(events))
+                assert replay.normal(folded) == replay.normal(replay.replayed(events))
 
     def teardown(self) -> None:
         with self.store.read() as snapshot:

@@ -17,6 +17,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model import fold
 from memd_daemon.model.note import Note, Proposal, Reinstatement, ReviewFlag, Revision, Revocation
 from tests.daemon import model_oracle as oracle
+from tests.daemon import model_replay as replay
 from tests.store.making import NOON, digest_of, event, recorded, stored
 
 LONG = bool(os.environ.get("MEMD_LONG"))
@@ -245,7 +246,7 @@ def deeds(type_: str) -> Iterator[tuple[ev.Stored, oracle.Deed]]:
             key_id=KEY if signed else b"",
         )
         lies = stored(made, hlc=9, signed=signed)
-        yield lies, oracle.deed_of(lies)
+        yield lies, replay.deed_of(lies)
 
 
 def moved(before: Note, after: Note | None) -> dict[str, object]:
@@ -267,7 +268,7 @@ def disagreements(sort: str, type_: str) -> tuple[int, list[str]]:
             after, effect = fold.step(note, lies)
             due, names = oracle.expected(note, deed)
             tried += 1
-            if oracle.normal(after) == oracle.normal(due) and effect in names:
+            if replay.normal(after) == replay.normal(due) and effect in names:
                 continue
             who = deed.actor + (" signed" if deed.signed else "")
             found.append(

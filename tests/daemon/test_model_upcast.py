@@ -14,6 +14,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model import fold
 from memd_daemon.store.memory_log import MemoryStore
 from tests.daemon import model_oracle as oracle
+from tests.daemon import model_replay as replay
 from tests.daemon.test_model_table import DEED, HEAD, LATER, NOTE, PAYLOADS, moved, states
 from tests.store.making import ANNA, Pen, commits_of, digest_of, event, foreign_commit, fresh_uid, recorded, stored
 
@@ -134,7 +135,7 @@ def test_all_that_a_recording_says_stands_in_the_note() -> None:
     made = event("recorded", NOTE, recorded(**fields), session="s", agent="a", surface="cli", actor="agent", at=77)
     note, effect = fold.step(None, stored(made))
     assert effect == "applied"
-    assert note == oracle.expected(None, oracle.deed_of(stored(made)))[0]
+    assert note == oracle.expected(None, replay.deed_of(stored(made)))[0]
     assert note is not None
     assert {field: getattr(note, field) for field in fields} == fields
     assert (note.belief, note.currency, note.shelf, note.task, note.forgotten) == (
