@@ -13,8 +13,8 @@ from memd_daemon.frames.words import date
 from memd_daemon.model.view import BehindView, NoteView, StepView
 from memd_daemon.model.words import Attestation
 
-EARLIER: Final = "memd: {n} earlier decisions are not shown."
-LATER: Final = "memd: {n} later decisions are not shown."
+NOT_SHOWN: Final = "memd: {n} {when} decisions are not shown."
+NOT_SHOWN_ONE: Final = "memd: 1 {when} decision is not shown."
 DOWN: Final = "memd: down, to what [{id}] stands on:"
 DOWN_NOTHING: Final = "memd: down: [{id}] names no note and no turn that it stands on."
 UP: Final = "memd: up, to what stands on [{id}]:"
@@ -40,10 +40,12 @@ MORE: Final = "memd: of that turn {n} further characters are not shown (turns ha
 def chronicle(views: Sequence[NoteView], texts: Sequence[str], before: int, after: int) -> str:
     """The decisions ``views``, rendered as ``texts``, in one envelope; ``before`` and ``after`` count those on either side."""
     lines = [opening(weakest(views), len(views))]
-    lines += [EARLIER.format(n=before)] if before else []
-    lines += texts
-    lines += [LATER.format(n=after)] if after else []
-    return "\n".join([*lines, CLOSING])
+    return "\n".join([*lines, *_not_shown(before, "earlier"), *texts, *_not_shown(after, "later"), CLOSING])
+
+
+def _not_shown(count: int, when: str) -> list[str]:
+    line = NOT_SHOWN_ONE if count == 1 else NOT_SHOWN
+    return [line.format(n=count, when=when)] if count else []
 
 
 def traced(

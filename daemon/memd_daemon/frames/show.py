@@ -70,8 +70,8 @@ def _reason(r: ReasonView, tags: Sequence[str]) -> str:
 
 
 def _revision(view: NoteView, r: RevisionView, tags: Sequence[str]) -> str:
-    """``revision 2, 2026-03-04, agent, told above: why``, with the words of one that is not."""
-    standing = "told above" if r.told else "not endorsed, waits for the user" if r.waits else "of before"
+    """``revision 2, 2026-03-04, agent, the one told: why``, with the words of one that is not."""
+    standing = "the one told" if r.told else "not endorsed, waits for the user" if r.waits else "an earlier one"
     why = escape_content(r.reason or words.NO_REASON, tags)
     line = f"  revision {r.number}, {date(r.at)}, {escape_line(r.provenance, tags)}, {standing}: {why}"
     if not r.content:
