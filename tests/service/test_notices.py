@@ -114,6 +114,7 @@ def test_what_is_signed_is_not_announced(desk: Desk) -> None:
 
 def test_an_enrolment_is_told_for_a_week_and_under_any_pause(desk: Desk) -> None:
     """With its day, terminal and fingerprint, and how to reject it: who enrolled a key of his own cannot sign it silent."""
+    assert desk.start("s0") == ""
     person = Person(desk)
     (fingerprint,) = [one["fingerprint"] for one in desk.ask(api.Status()).people]
     signed(desk, person, "pause", "on")

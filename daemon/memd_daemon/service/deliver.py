@@ -47,6 +47,9 @@ NO_NEWS: Final = TOLD_BEFORE | {PAUSED_RULE, IGNORED_RULE}
 """Rules whose silence the ledger does not keep: `status` tells of a pause, and `memd config log`."""
 
 
+DEFAULTS: Final = Settings()
+
+
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One hook call, understood, with what does not change while it is answered."""
 
@@ -59,7 +62,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     match: Callable[[str], Match] | None = None
     vectors: str = ""
     pid: int = 0  # of the hook's process; 0 where the system does not say
-    settings: Settings = Settings()
+    settings: Settings = DEFAULTS  # as they stand when it is decided
     here: Silence = LOUD  # where the session works
     there: Silence = LOUD  # there, or where the files lie
 
@@ -177,10 +180,10 @@ class Deliverer:
         """Stores a prompt's turn and searches the notes for it; resolves the paths of a file moment."""
         asked, vectors = None, ""
         hits: Sequence[Hit] = ()
-        now_ms, settings = self._parts.now_ms(), self._parts.settings()
-        here = silence_at(settings, now_ms, place)
         if event.moment == Moment.PROMPT_SUBMIT:
-            pending = None if here.everything else self._embedding.submit(self._parts.search.embed, event.prompt)
+            now_ms = self._parts.now_ms()
+            is_silent = silence_at(self._parts.settings(), now_ms, place).everything
+            pending = None if is_silent else self._embedding.submit(self._parts.search.embed, event.prompt)
             if not hook.is_probe:
                 capture.store_prompt(self._parts, hook, harness, event, place, client, now_ms, spooled=False)
             if pending is not None:
@@ -189,9 +192,6 @@ class Deliverer:
                 hits = asked.hits(vector)
         at, paths = files_at(self._parts, place, event.cwd, event.paths)
         return Call(
-            settings=settings,
-            here=here,
-            there=here if at is place else silence_at(settings, now_ms, place, at),
             hook=hook,
             event=event,
             place=place,
@@ -225,18 +225,27 @@ class Deliverer:
         if call.event.moment not in candidates.MOMENTS_THAT_TELL:
             return HookAnswer(), None, context
         with self._parts.store.read() as snapshot:
-            owed = Owed()
+            call, owed = self._under_settings(call, snapshot), Owed()
             if context.bundle != DELIVERED:
                 owed = self._bundle(snapshot, ledger, call, context, harness)
             own = self._own(snapshot, ledger, call, context, harness, owed)
         return self._told(call, context, owed, own)
+
+    def _under_settings(self, call: Call, snapshot: Snapshot) -> Call:
+        settings = self._parts.settings(snapshot)
+        if settings.is_default:
+            return call
+        now_ms = self._parts.now_ms()
+        here = silence_at(settings, now_ms, call.place)
+        there = here if call.at is call.place else silence_at(settings, now_ms, call.place, call.at)
+        return msgspec.structs.replace(call, settings=settings, here=here, there=there)
 
     def _bundle(
         self, snapshot: Snapshot, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness
     ) -> Owed:
         trigger = Moment(context.bundle_trigger)
         now = self._situation(call, ledger, context, harness, trigger, harness.CAP_UNITS, Owed())
-        own = self._board.at_start(snapshot, call.settings, call.place) if not context.agent else None
+        own = self._board.at_start(snapshot, call.place) if not context.agent else None
         if own is not None and now.standing.get(NOTICES_UID) == own.digest:
             own = None
         if call.here.everything:

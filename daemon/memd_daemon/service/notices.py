@@ -60,12 +60,10 @@ class Board:
         self._of: Settings | None = None
         self._keys: list[Enrolled] = []
 
-    def at_start(self, snapshot: Snapshot, settings: Settings, place: Place) -> Notices | None:
-        """What a main context that starts at this place is told; None for nothing.
-
-        ``settings``: as the parts keep them, a new value whenever a commit has touched the store's own subject.
-        """
-        if settings is not self._of:
+    def at_start(self, snapshot: Snapshot, place: Place) -> Notices | None:
+        """What a main context that starts at this place is told; None for nothing."""
+        settings = self._parts.settings(snapshot)
+        if settings is not self._of:  # a new value whenever a commit has touched the store's own subject
             self._of, self._keys = settings, enrolments(snapshot, self._parts.store.info.store)
         now_ms = self._parts.now_ms()
         lines = [
