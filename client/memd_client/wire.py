@@ -75,8 +75,8 @@ in hex, wall time in ns, harness, event, cwd, environment, stdin, with the meani
 
 **Files beside the socket.** `run/address`: address.py. `run/unreachable-until`: the breaker, a CLOCK_MONOTONIC ns in
 ASCII decimal, written by a hook that missed its deadline. `run/starting`: created by who starts a daemon, removed by
-the daemon once it has written its address (spawn.py). `run/stopped`: written by a deliberate stop, removed by a daemon
-that starts.
+the daemon once it has written its address (spawn.py). `run/stopped`: written by a deliberate stop, with when and by
+which session in JSON for the next daemon to tell, removed by a daemon that starts.
 
 Stdlib only, and of that only what costs nothing: this module is imported by every hook.
 """
