@@ -26,7 +26,8 @@ ARRIVES: Final[dict[Moment, frozenset[Kind]]] = {
 _FILE_MOMENTS: Final = frozenset({Moment.READ, Moment.PRE_EDIT})
 
 # An enum looks its members up at each use; these rules run for every candidate of every edit.
-_CURRENT: Final = Currency.CURRENT
+_SUPERSEDED: Final = Currency.SUPERSEDED
+_ABSORBED: Final = Currency.ABSORBED
 _DIRECTIVE: Final = Kind.DIRECTIVE
 _GOTCHA: Final = Kind.GOTCHA
 _TASK: Final = Kind.TASK
@@ -47,30 +48,36 @@ class Rule(NamedTuple):
     leaves_out: Callable[[Situation, Candidate], bool]
 
 
-def _out_of_scope(now: Situation, one: Candidate) -> bool:
-    note = one.view.note
-    if note.scope == "global":
+def _other_repository(now: Situation, one: Candidate) -> bool:
+    scope = one.view.note.scope
+    return scope != now.repo and scope != "global" and not scope.startswith("session:")
+
+
+def _other_session(now: Situation, one: Candidate) -> bool:
+    scope = one.view.note.scope
+    return scope.startswith("session:") and scope != f"session:{now.session}"
+
+
+def _other_path(now: Situation, one: Candidate) -> bool:
+    """The work is not under the note's path; a session that works above it may come to it, so its start counts as well."""
+    under = one.view.note.under
+    if not under or not one.view.note.scope.startswith("repo:"):
         return False
-    if note.scope.startswith("session:"):
-        return note.scope != f"session:{now.session}"
-    return not now.repo or note.scope != now.repo or not _under(now, note.under)
-
-
-def _under(now: Situation, under: str) -> bool:
-    """Whether the work is under the path; a session that works above it may come to it, so its start counts as well."""
-    if not under:
-        return True
     if now.trigger in _FILE_MOMENTS:
-        return any(_inside(path, under) for path in now.paths)
-    return _inside(now.directory, under) or _inside(under, now.directory)
+        return not any(_inside(path, under) for path in now.paths)
+    return not _inside(now.directory, under) and not _inside(under, now.directory)
 
 
 def _inside(path: str, folder: str) -> bool:
     return not folder or path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def _not_current(now: Situation, one: Candidate) -> bool:
-    return not one.view.revoked and one.view.note.currency != _CURRENT
+def _superseded(now: Situation, one: Candidate) -> bool:
+    return not one.view.revoked and one.view.note.currency == _SUPERSEDED
+
+
+def _absorbed(now: Situation, one: Candidate) -> bool:
+    return not one.view.revoked and one.view.note.currency == _ABSORBED
 
 
 def _archived(now: Situation, one: Candidate) -> bool:
@@ -131,8 +138,11 @@ def _silent(rule: str) -> Callable[[Situation, Candidate], bool]:
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("forgotten", "it was forgotten", lambda now, one: one.view.note.forgotten),
-    Rule("out-of-scope", "it holds in another repository, path or session", _out_of_scope),
-    Rule("not-current", "another note took its place", _not_current),
+    Rule("other-repository", "it holds in another repository", _other_repository),
+    Rule("other-session", "it holds in another session only", _other_session),
+    Rule("other-path", "it holds under another path of the repository", _other_path),
+    Rule("superseded", "a newer note took its place", _superseded),
+    Rule("absorbed", "it was folded into another note", _absorbed),
     Rule("archived", "it is archived", _archived),
     Rule("closed-task", "the task is done", lambda now, one: one.view.note.task == _CLOSED),
     Rule("auto", "a note of class auto is never told unasked", lambda now, one: one.view.frame_class == _AUTO),
