@@ -177,16 +177,19 @@ class Scene:
         return self._undisturbed[0]
 
     @cached_property
-    def steps(self) -> list[str]:
-        """The steps of the act (steps.py)."""
-        return self._undisturbed[1]
+    def steps(self) -> dict[bool, list[str]]:
+        """The steps of the act (steps.py): alone, and in a nested transaction."""
+        return {False: self._undisturbed[1], True: self._run(nested=True)[1]}
 
     @cached_property
     def _undisturbed(self) -> tuple[dict[int, Note], list[str]]:
+        return self._run(nested=False)
+
+    def _run(self, *, nested: bool) -> tuple[dict[int, Note], list[str]]:
         steps = Steps()
         with self.opened(self.copy()) as (desk, signer):
             store = desk.daemon.parts.store
-            self.act.run(desk, signer, lambda: watch(store, steps))
+            self.act.run(desk, signer, lambda: watch(store, steps, nested=nested))
             with store.read() as snapshot:
                 assert last_commit(snapshot) == (self.commits + 1, self.act.events)
             return picture(store), steps.taken

@@ -1,12 +1,16 @@
 """The steps by which a write reaches the disk, one by one: each change of a table, each nested commit, the sync of all.
 
-`watch` puts a watcher between a store and LMDB. A step is announced before it is taken, and `synced` once more behind it, so that
-whoever stops at every step in turn has stood in every state there is between the first change and the answer:
+A write that waits alone runs in the one transaction; where another that waits with it fails, each runs again in a nested one. So
+there are two ways to the disk, and `watch` makes a store take either. It puts a watcher between a store and LMDB. A step is
+announced before it is taken, and `synced` once more behind it, so that whoever stops at every step in turn has stood in every state
+there is between the first change and the answer:
 
-    put, delete, drop   a change inside a nested transaction
+    put, delete, drop   a change inside the transaction
     nested              a work is done: its transaction goes into the one around
     sync                all works are done: what follows is on disk
     synced              it is, and nobody was told yet
+
+Steps are counted from the beginning of a transaction, so a write that begins again comes to the same step again.
 """
 
 from collections.abc import Callable
@@ -24,6 +28,9 @@ class Steps:
     def __init__(self, at: Callable[[int, str], object] = lambda number, name: None) -> None:
         self._at = at
         self.taken: list[str] = []
+
+    def begin(self) -> None:
+        self.taken = []
 
     def take(self, name: str) -> None:
         self.taken.append(name)
@@ -89,11 +96,22 @@ class _Environment(_Passing):
     def begin(self, *words: Any, parent: _Transaction | None = None, write: bool = False, **more: Any) -> Any:
         if not write:
             return self._real.begin(*words, **more)
+        if parent is None:
+            self._steps.begin()
         real = self._real.begin(*words, parent=parent and parent._real, write=True, **more)
         return _Transaction(real, self._steps, "nested" if parent else "sync")
 
 
-def watch(store: Store, steps: Steps) -> None:
-    """From here on every step of a write of this store is announced to ``steps``."""
+def watch(store: Store, steps: Steps, *, nested: bool = False) -> None:
+    """From here on every step of a write of this store is announced to ``steps``. ``nested``: as beside a write that fails."""
     environment = store._environment  # type: ignore[attr-defined]  # between the store and LMDB there is no seam to ask for
     environment._env = _Environment(environment._env, steps)
+    if nested:
+        environment._attempt = environment._attempt_each
+
+
+def unwatch(store: Store) -> None:
+    """Nothing is announced any more, and writes go the way they would."""
+    environment = store._environment  # type: ignore[attr-defined]  # as above
+    environment._env = environment._env._real
+    vars(environment).pop("_attempt", None)

@@ -16,7 +16,7 @@ from memd_daemon.store.check import verify
 from memd_daemon.store.lmdb_log import open_store
 from memd_daemon.store.port import Store
 from tests.crash.acts import Scene, last_commit, picture
-from tests.crash.victims import ANSWERED, AT, BEFORE, DIED, STOPPED, WITHIN
+from tests.crash.victims import ANSWERED, AT, BEFORE, DIED, NESTED, STOPPED, WITHIN
 
 ROOT = Path(__file__).parents[2]
 GOES_ON = 10
@@ -104,12 +104,15 @@ def assert_all_or_nothing(scene: Scene, home: Path, *, is_there: bool, goes_on: 
     shutil.rmtree(home)
 
 
-def test_a_kill_at_any_step_leaves_all_or_nothing(scene: Scene, killer: Killer) -> None:
-    """Up to the sync nothing is there, behind it everything."""
-    for step, name in enumerate(scene.steps, 1):
-        home = scene.copy()
-        assert killer.kill(home, AT, step) == STOPPED
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_kill_at_any_step_leaves_all_or_nothing(scene: Scene, killer: Killer, nested: bool) -> None:
+    """Up to the sync nothing is there, behind it everything; alone, and (around its end) beside a write that failed."""
+    for step, name in enumerate(scene.steps[nested], 1):
         goes_on = step % GOES_ON == 0 or name in ("nested", "sync", "synced")
+        if nested and not goes_on:
+            continue  # a change is a change
+        home = scene.copy()
+        assert killer.kill(home, NESTED if nested else AT, step) == STOPPED
         assert_all_or_nothing(scene, home, is_there=name == "synced", goes_on=goes_on)
 
 

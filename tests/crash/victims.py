@@ -4,9 +4,10 @@
     HOME STEP                                     open HOME, do the scene's act, be killed at STEP
                                                   -> one line: what was seen of the victim
 
-STEP is `at N`, the N-th of the steps of steps.py: the victim stops there and waits to be killed. Or, with dying.c preloaded,
-`before N` and `within N`, the N-th call of LMDB that writes to the store's file or syncs it: there the victim kills itself, within
-a write behind its first half. N 0 is none: the victim does its act, answers, and waits.
+STEP is `at N`, the N-th of the steps of steps.py, or `nested N`, the N-th in a nested transaction: the victim stops there and
+waits to be killed. Or, with dying.c preloaded, `before N` and `within N`, the N-th call of LMDB that writes to the store's file or
+syncs it: there the victim kills itself, within a write behind its first half. N 0 is none: the victim does its act, answers, and
+waits.
 
 What is seen: `stopped` at a step; `died` by a kill of its own; `answered ID CALLS`, where the write was acknowledged first, with
 the id that its writer was told and how many calls there were. Nothing but SIGKILL ends a victim; else nothing is seen.
@@ -29,7 +30,8 @@ from tests.service.desk import Desk
 STOPPED: Final = "stopped"
 DIED: Final = "died"
 ANSWERED: Final = "answered"
-AT, BEFORE, WITHIN = "at", "before", "within"
+AT, NESTED, BEFORE, WITHIN = "at", "nested", "before", "within"
+STOPPING = (AT, NESTED)
 
 
 def victim(scene: Scene, home: Path, how: str, step: int, told: int) -> None:
@@ -41,14 +43,14 @@ def victim(scene: Scene, home: Path, how: str, step: int, told: int) -> None:
             threading.Event().wait()
 
     def arm(desk: Desk) -> None:
-        if how == AT:
-            watch(desk.daemon.parts.store, Steps(stop))
+        if how in STOPPING:
+            watch(desk.daemon.parts.store, Steps(stop), nested=how == NESTED)
         else:
             ctypes.CDLL(None).memd_arm(step, int(how == WITHIN))
 
     with scene.opened(home) as (desk, signer):
         answer = scene.act.run(desk, signer, lambda: arm(desk))
-        calls = 0 if how == AT else ctypes.CDLL(None).memd_taken()
+        calls = 0 if how in STOPPING else ctypes.CDLL(None).memd_taken()
         os.write(told, f"{ANSWERED} {answer.id} {calls}".encode())
         while True:
             signal.pause()
