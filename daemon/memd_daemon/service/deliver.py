@@ -8,7 +8,7 @@ answer whose deadline has passed, or that the client has no way to take, leaves 
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotInTime
 from copy import copy
@@ -19,23 +19,22 @@ import msgspec
 from memd_client import wire
 from memd_daemon import limits
 from memd_daemon.model.delivery import NOTICES_UID, Context, Delivery
-from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE, Settings
+from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.rules import Candidate, Decision, Situation, decide
 from memd_daemon.service import candidates, capture, names, notices
 from memd_daemon.service.clients import Client, client_above
 from memd_daemon.service.contexts import DELIVERED, OFFERED, entered, with_paths
 from memd_daemon.service.hookcounts import HookCounts
+from memd_daemon.service.moments import FILE_MOMENTS, Call, situation, under_settings
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place, files_at, place_of, scopes_at
-from memd_daemon.service.search import Hit, Match
-from memd_daemon.service.terms import LOUD, Silence, gates_of, silence_at, terms_of
+from memd_daemon.service.search import Hit
+from memd_daemon.service.terms import Silence, gates_of, silence_at
 from memd_daemon.store.port import LedgerSnapshot, Snapshot
 from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
 
 BLOCK_BREAK: Final = "\n"
 """Between the bundle a context was owed and the block of the moment itself."""
-
-FILE_MOMENTS: Final = frozenset({Moment.READ, Moment.PRE_EDIT})
 
 CLIENT_MOMENTS: Final = frozenset({Moment.SESSION_START, Moment.PROMPT_SUBMIT, Moment.MEMD_CALL})
 """When the system is asked which client process a known context lives in."""
@@ -45,31 +44,6 @@ TOLD_BEFORE: Final = frozenset({"standing", "sent-this-turn"})
 
 NO_NEWS: Final = TOLD_BEFORE | {PAUSED_RULE, IGNORED_RULE}
 """Rules whose silence the ledger does not keep: `status` tells of a pause, and `memd config log`."""
-
-
-DEFAULTS: Final = Settings()
-
-
-class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One hook call, understood, with what does not change while it is answered."""
-
-    hook: wire.Hook
-    event: HookEvent
-    place: Place
-    at: Place  # where the files of a file moment lie: another checkout than the session's, or another repository
-    paths: tuple[str, ...]  # from the root of that checkout
-    hits: Sequence[Hit] = ()  # what a prompt found, best first, and how far its words stand in a text
-    match: Callable[[str], Match] | None = None
-    vectors: str = ""
-    pid: int = 0  # of the hook's process; 0 where the system does not say
-    settings: Settings = DEFAULTS  # as they stand when it is decided
-    here: Silence = LOUD  # where the session works
-    there: Silence = LOUD  # there, or where the files lie
-
-    @property
-    def own_paths(self) -> tuple[str, ...]:
-        """Paths in the session's own repository, which its context remembers."""
-        return self.paths if self.at.scope == self.place.scope and not self.here.everything else ()
 
 
 class Owed(NamedTuple):
@@ -90,6 +64,17 @@ class Owed(NamedTuple):
     def goes(self) -> bool:
         """Whether anything of it goes out."""
         return bool(self.told.chosen or self.lines)
+
+
+class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
+    """What an event would be answered, with the situations in which that was decided."""
+
+    call: Call
+    owed: Decision  # the bundle that the context is owed by then
+    own: Decision
+    at_bundle: Situation
+    at_moment: Situation
+    is_owed: bool
 
 
 class Deliverer:
@@ -176,6 +161,33 @@ class Deliverer:
                 self._record(delivery, after, reply)
         return reply
 
+    def foresee(self, event: HookEvent, known: Context | None, like: Context | None = None) -> Foreseen:
+        """What this very event would be answered now; nothing is recorded, and no client is told.
+
+        ``known``: its context, None for one that begins with it; ``like``: the context whose client that one would have.
+        Raises KeyError for a harness that there is not.
+        """
+        harness = self._harnesses[event.harness]
+        patience_ms = limits.QUERY_EMBEDDING_SHARE_MS + limits.REPLY_MARGIN_MS
+        deadline_ns = time.monotonic_ns() + patience_ms * limits.NS_PER_MS
+        hook = wire.Hook(b"", deadline_ns, wire.PROBE, event.harness, event.moment, os.fsencode(event.cwd), b"", b"")
+        call = self._called(hook, harness, event, place_of(self._parts, event.cwd), None)
+        with self._lock, self._parts.ledger.read() as ledger, self._parts.store.read() as snapshot:
+            call = under_settings(self._parts, snapshot, call)
+            context = entered(known, event, call.place, None, self._parts.now_ms())
+            if known is None and like is not None:
+                context = msgspec.structs.replace(context, with_person=like.with_person, entry_point=like.entry_point)
+            owed, own = self._weigh(snapshot, ledger, call, context, harness)
+            trigger = Moment(context.bundle_trigger)
+            return Foreseen(
+                call=call,
+                owed=owed.told,
+                own=own,
+                at_bundle=situation(self._parts, ledger, call, context, harness, trigger, harness.CAP_UNITS),
+                at_moment=self._own_situation(ledger, call, context, harness, owed),
+                is_owed=context.bundle != DELIVERED,
+            )
+
     def _called(self, hook: wire.Hook, harness: Harness, event: HookEvent, place: Place, client: Client | None) -> Call:
         """Stores a prompt's turn and searches the notes for it; resolves the paths of a file moment."""
         asked, vectors = None, ""
@@ -225,26 +237,22 @@ class Deliverer:
         if call.event.moment not in candidates.MOMENTS_THAT_TELL:
             return HookAnswer(), None, context
         with self._parts.store.read() as snapshot:
-            call, owed = self._under_settings(call, snapshot), Owed()
-            if context.bundle != DELIVERED:
-                owed = self._bundle(snapshot, ledger, call, context, harness)
-            own = self._own(snapshot, ledger, call, context, harness, owed)
+            call = under_settings(self._parts, snapshot, call)
+            owed, own = self._weigh(snapshot, ledger, call, context, harness)
         return self._told(call, context, owed, own)
 
-    def _under_settings(self, call: Call, snapshot: Snapshot) -> Call:
-        settings = self._parts.settings(snapshot)
-        if settings.is_default:
-            return call
-        now_ms = self._parts.now_ms()
-        here = silence_at(settings, now_ms, call.place)
-        there = here if call.at is call.place else silence_at(settings, now_ms, call.place, call.at)
-        return msgspec.structs.replace(call, settings=settings, here=here, there=there)
+    def _weigh(
+        self, snapshot: Snapshot, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness
+    ) -> tuple[Owed, Decision]:
+        is_owed = context.bundle != DELIVERED
+        owed = self._bundle(snapshot, ledger, call, context, harness) if is_owed else Owed()
+        return owed, self._own(snapshot, ledger, call, context, harness, owed)
 
     def _bundle(
         self, snapshot: Snapshot, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness
     ) -> Owed:
         trigger = Moment(context.bundle_trigger)
-        now = self._situation(call, ledger, context, harness, trigger, harness.CAP_UNITS, Owed())
+        now = situation(self._parts, ledger, call, context, harness, trigger, harness.CAP_UNITS)
         own = self._board.at_start(snapshot, call.place) if not context.agent else None
         if own is not None and now.standing.get(NOTICES_UID) == own.digest:
             own = None
@@ -259,7 +267,10 @@ class Deliverer:
         A decision depends on the notes, their ground, what stands of them, and the moment; the notes depend on the commits. Under
         the delivery lock, as every decision.
         """
-        notes = tuple((one.view.note.uid, one.view.ground, now.standing.get(one.view.note.uid)) for one in found)
+        notes = tuple(
+            (one.view.note.uid, one.view.matched_path, one.view.ground, now.standing.get(one.view.note.uid))
+            for one in found
+        )
         own_notes = any(one.view.note.scope.startswith("session:") for one in found)
         moment = (
             now.trigger,
@@ -270,7 +281,7 @@ class Deliverer:
             now.with_person,
             now.permission_mode,
             now.held_this_turn,
-            frozenset(now.sent_this_turn.intersection(uid for uid, _, _ in notes)),
+            frozenset(now.sent_this_turn.intersection(uid for uid, *_ in notes)),
             now.edited_here,
             now.budget_tokens,
             now.gate,
@@ -307,53 +318,14 @@ class Deliverer:
             found = candidates.on_prompt(self._parts, snapshot, call.place, call.hits, call.match, gates)
         if not found:
             return Decision()
-        cap = harness.CAP_UNITS - (harness.cost_units(owed.text + BLOCK_BREAK) if owed.text else 0)
-        now = self._situation(call, ledger, context, harness, call.event.moment, cap, owed)
+        now = self._own_situation(ledger, call, context, harness, owed)
         return decide(now, found) if call.match is not None else self._decided(snapshot, harness, now, found)
 
-    def _situation(
-        self,
-        call: Call,
-        ledger: LedgerSnapshot,
-        context: Context,
-        harness: Harness,
-        trigger: Moment,
-        cap_units: int,
-        owed: Owed,
+    def _own_situation(
+        self, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness, owed: Owed
     ) -> Situation:
-        event = call.event
-        open_since = self._parts.now_ms() - limits.OFFER_OPEN_MS
-        standing = ledger.standing(context.session, context.agent, context.epoch, open_since=open_since)
-        standing |= {c.candidate.view.note.uid: c.digest for c in owed.told.chosen}
-        spent = ledger.turn_tokens(context.session, context.turn, Moment.SUBAGENT_START)
-        sent = ledger.turn_notes(context.session, context.agent, context.turn) if context.turn else set()
-        sent &= standing.keys()  # an offer that was lost, or what stood before a compaction, is not in this context
-        entries = harness.PERSON_ENTRY_POINTS
-        own, rest = terms_of(call.settings, trigger, context, entries, spent, self._parts.now_ms())
-        silent = (call.there if trigger in FILE_MOMENTS else call.here).rest
-        if silent:
-            rest = msgspec.structs.replace(rest, silent=silent)
-        return Situation(
-            trigger=trigger,
-            session=context.session,
-            repo=(call.at if trigger in FILE_MOMENTS else call.place).scope,
-            paths=call.paths,
-            directory=call.place.inside,
-            with_person=context.with_person,
-            permission_mode=event.permission_mode,
-            hold_enabled=own.hold_enabled,
-            held_this_turn=ledger.held_in_turn(context.session, context.agent, context.turn),
-            sent_this_turn=frozenset(sent),
-            standing=standing,
-            edited_here=frozenset(context.edited),
-            tags=self._parts.tags,
-            cost=self._parts.cost,
-            budget_tokens=own.budget_tokens,
-            gate=own.gate,
-            rest=None if rest is own else rest,
-            units=harness.cost_units,
-            cap_units=cap_units,
-        )
+        cap = harness.CAP_UNITS - (harness.cost_units(owed.text + BLOCK_BREAK) if owed.text else 0)
+        return situation(self._parts, ledger, call, context, harness, call.event.moment, cap, owed.told.chosen)
 
     def _told(
         self, call: Call, context: Context, owed: Owed, own: Decision

@@ -1,0 +1,105 @@
+"""One moment of a session as the rules are asked about it: what a hook says, what the ledger and the settings make of it.
+
+A hook is answered by it (deliver.py), `memd why` foretells by it, and a write looks by it whether the rules still fit (room.py).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from memd_client import wire
+from memd_daemon import limits
+from memd_daemon.model.delivery import Context
+from memd_daemon.model.settings import Settings
+from memd_daemon.rules import Chosen, Situation
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.repos import Place
+from memd_daemon.service.search import Hit, Match
+from memd_daemon.service.terms import LOUD, Silence, silence_at, terms_of
+from memd_daemon.store.port import LedgerSnapshot, Snapshot
+from memd_hooks.events import Harness, HookEvent, Moment
+
+FILE_MOMENTS: Final = frozenset({Moment.READ, Moment.PRE_EDIT})
+
+DEFAULTS: Final = Settings()
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """One hook call, understood, with what does not change while it is answered."""
+
+    hook: wire.Hook
+    event: HookEvent
+    place: Place
+    at: Place  # where the files of a file moment lie: another checkout than the session's, or another repository
+    paths: tuple[str, ...]  # from the root of that checkout
+    hits: Sequence[Hit] = ()  # what a prompt found, best first, and how far its words stand in a text
+    match: Callable[[str], Match] | None = None
+    vectors: str = ""
+    pid: int = 0  # of the hook's process; 0 where the system does not say
+    settings: Settings = DEFAULTS  # as they stand when it is decided
+    here: Silence = LOUD  # where the session works
+    there: Silence = LOUD  # there, or where the files lie
+
+    @property
+    def own_paths(self) -> tuple[str, ...]:
+        """Paths in the session's own repository, which its context remembers."""
+        return self.paths if self.at.scope == self.place.scope and not self.here.everything else ()
+
+
+def under_settings(parts: Parts, snapshot: Snapshot, call: Call) -> Call:
+    """The call with the settings of this snapshot, and where they make memd silent."""
+    settings = parts.settings(snapshot)
+    if settings.is_default:
+        return call
+    now_ms = parts.now_ms()
+    here = silence_at(settings, now_ms, call.place)
+    there = here if call.at is call.place else silence_at(settings, now_ms, call.place, call.at)
+    return msgspec.structs.replace(call, settings=settings, here=here, there=there)
+
+
+def situation(
+    parts: Parts,
+    ledger: LedgerSnapshot,
+    call: Call,
+    context: Context,
+    harness: Harness,
+    trigger: Moment,
+    cap_units: int,
+    told: Sequence[Chosen] = (),
+) -> Situation:
+    """What the rules look at. ``trigger``: the call's own moment, or that of the bundle which the context is owed; ``told``: what
+    stands before it in the same answer, and ``cap_units`` what the client still takes after that."""
+    event = call.event
+    open_since = parts.now_ms() - limits.OFFER_OPEN_MS
+    standing = ledger.standing(context.session, context.agent, context.epoch, open_since=open_since)
+    standing |= {c.candidate.view.note.uid: c.digest for c in told}
+    spent = ledger.turn_tokens(context.session, context.turn, Moment.SUBAGENT_START)
+    sent = ledger.turn_notes(context.session, context.agent, context.turn) if context.turn else set()
+    sent &= standing.keys()  # an offer that was lost, or what stood before a compaction, is not in this context
+    entries = harness.PERSON_ENTRY_POINTS
+    own, rest = terms_of(call.settings, trigger, context, entries, spent, parts.now_ms())
+    silent = (call.there if trigger in FILE_MOMENTS else call.here).rest
+    if silent:
+        rest = msgspec.structs.replace(rest, silent=silent)
+    return Situation(
+        trigger=trigger,
+        session=context.session,
+        repo=(call.at if trigger in FILE_MOMENTS else call.place).scope,
+        paths=call.paths,
+        directory=call.place.inside,
+        with_person=context.with_person,
+        permission_mode=event.permission_mode,
+        hold_enabled=own.hold_enabled,
+        held_this_turn=ledger.held_in_turn(context.session, context.agent, context.turn),
+        sent_this_turn=frozenset(sent),
+        standing=standing,
+        edited_here=frozenset(context.edited),
+        tags=parts.tags,
+        cost=parts.cost,
+        budget_tokens=own.budget_tokens,
+        gate=own.gate,
+        rest=None if rest is own else rest,
+        units=harness.cost_units,
+        cap_units=cap_units,
+    )
