@@ -341,6 +341,8 @@ def test_what_a_person_endorsed_only_a_person_changes(
     assert any("endorsed by the user" in told for told in done.told)
     after = note(desk, made)
     assert [(p.act, p.by) for p in after.proposals] == [(proposal, other if "by" in words else 0)]
+    if act == "amend":
+        assert [p.reason for p in after.proposals] == ["priority medium -> high"]  # what a person is asked about
     assert (after.state, after.conflicts, after.priority, after.content) == (
         before.state, before.conflicts, before.priority, before.content,
     )  # fmt: skip

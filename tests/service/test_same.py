@@ -6,6 +6,7 @@ import pytest
 
 from memd_client import api
 from memd_daemon import errors
+from memd_daemon.model.event import payload_of, texts_of
 from tests.service.desk import Desk
 from tests.service.test_acts import endorsed, events, note, sound
 from tests.service.test_people import Person
@@ -175,9 +176,26 @@ def test_an_agent_settles_nothing_that_a_person_endorsed(desk: Desk, person: Per
         before = len(note(desk, a).proposals)
         assert desk.act("resolve", a, by=str(b), resolution=how, reason="my guess").effect == "proposed"
         assert len(note(desk, a).proposals) == before + 1
-        assert note(desk, a).proposals[-1].act == "change"
+        last = note(desk, a).proposals[-1]
+        assert (last.act, last.by) == ("change", b)
+        assert last.reason.startswith(f"conflict with [{b}] -> ")
+        assert last.reason.endswith(": my guess")
     assert note(desk, a).tombstone is note(desk, b).tombstone is None
     assert (note(desk, a).conflicts, note(desk, b).conflicts) == ([b], [a])
+
+
+def test_every_text_that_is_stored_belongs_to_an_event(desk: Desk, person: Person) -> None:
+    """Also where an act came to no more than a proposal: what no event names, forgetting would leave behind."""
+    a, b = conflict(desk, person)
+    for how in ("a_wins", "merged"):
+        desk.act("resolve", a, by=str(b), resolution=how, reason=f"a guess about {how}")
+    desk.act("amend", a, priority="high", reason="because")
+    person.seal(desk.act("resolve", a, by=str(b), resolution="b_wins", reason="asked", sign=True).plan)
+    with desk.daemon.parts.store.read() as snapshot:
+        payloads = [payload_of(s.event) for id_ in (a, b) for s in snapshot.events_of(snapshot.uid_of(id_) or b"")]
+        named = {digest for payload in payloads if payload is not None for digest in texts_of(payload)}
+        stored = {key for key, _ in snapshot.kv.scan("blobs")}  # type: ignore[attr-defined]
+    assert stored == named
 
 
 def test_a_conflict_that_is_not_open_is_not_settled(desk: Desk) -> None:

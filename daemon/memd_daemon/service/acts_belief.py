@@ -148,7 +148,8 @@ def _row_closed(sheet: Sheet, note: Note, other: Note, how: str, reason: str) ->
     if other.uid not in note.conflicts:
         return
     payload = ev.ConflictResolved(other=other.uid, resolution=how, reason=sheet.text(note.uid, reason))
-    sheet.add("conflict_resolved", note, payload, change=f"conflict with [{sheet.id_of(other)}] {_CLOSED[how]}")
+    change = f"conflict with [{sheet.id_of(other)}] {_CLOSED[how]}"
+    sheet.add("conflict_resolved", note, payload, change=change, wish=f"{change}: {reason}" if reason else change)
 
 
 def _without_row(note: Note, other: Note) -> Note:

@@ -75,7 +75,9 @@ def amend(sheet: Sheet, note: Note, case: Case) -> None:
     by_person = _needs_person(note, wanted)
     if by_person and not sheet.can_sign:
         raise errors.NotSigner("widen the scope of", sheet.id_of(note))
-    sheet.add("amended", note, wanted, change=_told(note, wanted), by_person=by_person)
+    change = _told(note, wanted)
+    wish = f"{change}: {case.reason}" if case.reason else change
+    sheet.add("amended", note, wanted, change=change, wish=wish, by_person=by_person)
 
 
 def _amended(sheet: Sheet, note: Note, case: Case) -> ev.Amended:

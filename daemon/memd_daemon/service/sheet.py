@@ -96,12 +96,13 @@ class Sheet:
         payload: msgspec.Struct,
         *,
         change: str = "",
+        wish: str = "",
         by_person: bool = False,
     ) -> bytes | None:
         """An event of the act itself; its uid, or None where it can only be proposed.
 
-        ``change`` says what it would change, for a person who signs it; "" for an event that is never signed. Raises NotSigned for
-        what needs a person where none can sign, NoKey where no key is enrolled.
+        ``change`` says what it would change, for a person who signs it; "" for an event that is never signed. ``wish``: the reason
+        of a proposal, where the event's own says too little. Raises NotSigned for what needs a person where none can sign, NoKey.
         """
         if by_person and not self.can_sign:
             raise errors.NotSigned
@@ -109,7 +110,7 @@ class Sheet:
         if change and self.can_sign and (by_person or is_endorsed):
             return self._put(type_, note, payload, key_id=key_in_use(self.parts, self.log), change=change)
         if is_endorsed and type_ in PERSON_ONLY:
-            self._propose(type_, note, payload)
+            self._propose(type_, note, payload, wish)
             return None
         return self._put(type_, note, payload)
 
@@ -122,14 +123,14 @@ class Sheet:
         self.effect = "kept"
         self.told.append(why)
 
-    def _propose(self, type_: str, note: Note, payload: msgspec.Struct) -> None:
+    def _propose(self, type_: str, note: Note, payload: msgspec.Struct, wish: str) -> None:
         act = PERSON_ONLY[type_]
         if type_ == "revised":  # the fold makes a proposal of it and keeps its wording, for a person to endorse
             self._put(type_, note, payload)
         else:
             by = getattr(payload, "by", getattr(payload, "other", NO_UID))
-            wish = ev.Proposed(act=act, reason=getattr(payload, "reason", b""), by=by)
-            self._put("proposed", note, wish)
+            reason = self.text(note.uid, wish) or getattr(payload, "reason", b"")
+            self._put("proposed", note, ev.Proposed(act=act, reason=reason, by=by))
         self.effect = "proposed"
         self.told.append(
             f"note [{self.id_of(note)}] was endorsed by the user, so it stands: your wish to {act} it waits for them"
@@ -173,8 +174,10 @@ class Sheet:
         for left in self._planned.values():
             if left.change:
                 raise errors.ChangedMeanwhile(self.id_of(left.note))
+        named = {digest for step in self.steps for digest in _texts(step.event)}
         for (_, text), salt in self._salts.items():
-            txn.put_text(text, salt)
+            if ev.blob_digest(salt, text.encode()) in named:  # what no event names, forgetting would not find
+                txn.put_text(text, salt)
         return [Draft(body=step.body, sig=signatures.get(step.event.uid, b"")) for step in self.steps]
 
     def commit(self, txn: Txn, signatures: Mapping[bytes, bytes] | None = None) -> None:
@@ -218,6 +221,11 @@ class Sheet:
             if ev.blob_digest(salt, text.encode()) == digest:
                 return salt, text
         return self.log.salted_text(digest)
+
+
+def _texts(event: ev.Event) -> list[bytes]:
+    payload = ev.payload_of(event)
+    return ev.texts_of(payload) if payload is not None else []
 
 
 def _key(event: ev.Event) -> _Key:
