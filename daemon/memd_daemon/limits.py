@@ -79,8 +79,8 @@ SAME_AS_SHARE: Final = (
 )
 SAME_AS_COSINE: Final = 0.5  # likewise, of the token table's vectors: other words for it
 SLUG_MAX_CHARS: Final = 80  # a name, not a sentence: half a line
-NEAR_TERMS: Final = 16  # the rarest words of a text, by which what is near to it is looked for: 40% of a long claim's
-NEAR_CANDIDATES: Final = 10  # of these so many are compared with it
+NEAR_TERMS: Final = 12  # the rarest words of a text, by which what is near to it is looked for: 40% of a long claim of 30
+NEAR_CANDIDATES: Final = 6  # of these so many are compared with it: nobody reads through more
 DERIVED_SHINGLE_SHARE: Final = 0.3  # model.md, section 5
 SHINGLE_WORDS: Final = 3
 
