@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd_daemon import limits
-from memd_daemon.index.terms import is_identifier, terms_of
+from memd_daemon.index.terms import identifiers_of, is_identifier, terms_of
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,9 @@ def test_a_plain_word_is_no_identifier(word: str) -> None:
     """Lower-case letters alone, with or without a capital in front."""
     assert not is_identifier(word)
     assert not is_identifier(word.title())
+
+
+@given(st.text(alphabet=st.sampled_from("aZ9_./:-# \n\u00df\u4e00"), max_size=60) | st.text(max_size=60))
+def test_identifiers_alone_are_those_among_all_terms(text: str) -> None:
+    """Whoever asks for them alone is told the same."""
+    assert identifiers_of(text) == terms_of(text).identifiers

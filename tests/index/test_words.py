@@ -375,3 +375,39 @@ def test_any_order_of_changes_and_commits_leaves_the_last_text(steps: list[tuple
     for word in ("lock", "file"):
         expected = {key for key, text in truth.items() if text == word}
         assert set(keys(index.search(word, ["s"], 10))) == expected
+
+
+def test_what_pending_notes_hide_is_made_up_for() -> None:
+    """The best committed notes were all replaced: the next ones come, as many as were asked for."""
+    index = WordIndex()
+    for key in range(10):
+        index.add(key, "s", "zebra " * (10 - key) + "plain words")
+    index.flush(1)
+    for key in range(3):
+        index.add(key, "s", "something else")
+    assert keys(index.search("zebra", ["s"], 4)) == [3, 4, 5, 6]
+    for key in range(3, 9):
+        index.remove(key)
+    assert keys(index.search("zebra", ["s"], 4)) == [9]
+
+
+def test_the_rarest_words_find_what_shares_them() -> None:
+    """By words as they stand, of the scopes that are asked; a text of fillers alone is looked for by them."""
+    index = WordIndex()
+    index.add(1, "s", "lock_workspace() drops on scope exit")
+    index.add(2, "s", "the importer drops its rows")
+    index.add(3, "t", "lock_workspace() is not reentrant")
+    index.flush(1)
+    index.add(4, "s", "it is what it is")
+    assert keys(index.by_rarest("`lock_workspace()` drops early", ["s"], 5)) == [1, 2]
+    assert set(keys(index.by_rarest("`lock_workspace()` drops early", ["s", "t"], 5))) == {1, 2, 3}
+    assert keys(index.by_rarest("what is it", ["s"], 5)) == [4]
+    assert index.by_rarest("", ["s"], 5) == []
+
+
+def test_what_was_told_ahead_is_put_as_if_it_were_added() -> None:
+    """`told` and `put` are `add` in two steps."""
+    one, two = WordIndex(), WordIndex()
+    one.add(1, "s", "lock_workspace() drops on scope exit")
+    two.put(1, two.told("s", "lock_workspace() drops on scope exit"))
+    assert one.search("workspace scope", ["s"], 3) == two.search("workspace scope", ["s"], 3) != []

@@ -229,3 +229,33 @@ def test_what_is_done_beside_a_write_that_fails_is_done_all_the_same(home: Path)
     assert pen.note(uid).uid == uid
     assert verify(store) == []
     store.close()
+
+
+def test_a_work_that_is_alone_and_fails_runs_once(home: Path) -> None:
+    """There is nobody to keep its failure from; with others beside it, each runs again in a transaction of its own."""
+    store = open_store(home)
+    pen, runs = Pen(store), []
+
+    def bad(txn: Txn) -> None:
+        runs.append("bad")
+        raise Broken
+
+    with pytest.raises(Broken):
+        store.write(bad)
+    assert runs == ["bad"]
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(txn: Txn) -> None:
+        begun.set()
+        assert go.wait(30)
+
+    blocker = store.submit(slow)
+    assert begun.wait(30)
+    failing, good = store.submit(bad), store.submit(lambda txn: pen.record_in(txn, fresh_uid()))
+    go.set()
+    blocker.result()
+    assert isinstance(failing.exception(), Broken)
+    assert good.result().seq == 1
+    assert runs == ["bad"] * 3
+    assert verify(store) == []
+    store.close()
