@@ -127,6 +127,26 @@ class StoreContract:
             assert list(snapshot.notes_on_path("repo:other", "x")) == [4, 2]
         assert verify(pen.store) == []
 
+    def test_gotchas_are_found_by_what_their_files_held(self, pen: Pen) -> None:
+        """Each once, whatever their paths; live gotchas of the exact scope alone, and by no digest that is none."""
+        held, other = b"h" * 16, b"o" * 16
+        twice = (Anchor(path="x", digest=held), Anchor(path="y", digest=held), Anchor(path="z", digest=other))
+        pen.record(kind="gotcha", anchors=twice)
+        archived = pen.record(kind="gotcha", anchors=(Anchor(path="x", digest=held),))
+        pen.record(scope="repo:other", kind="gotcha", anchors=(Anchor(path="x", digest=held),))
+        pen.record(kind="finding", anchors=(Anchor(path="x", digest=held),))
+        pen.record(kind="gotcha", anchors=(Anchor(path="x"),))
+        pen.act(archived, "archived")
+        with pen.store.read() as snapshot:
+            assert list(snapshot.notes_anchored_as(HERE, held)) == [1]
+            assert list(snapshot.notes_anchored_as(HERE, other)) == [1]
+            assert list(snapshot.notes_anchored_as("repo:other", held)) == [3]
+            assert list(snapshot.notes_anchored_as(HERE, b"n" * 16)) == []
+        pen.act(archived, "restored")
+        with pen.store.read() as snapshot:
+            assert list(snapshot.notes_anchored_as(HERE, held)) == [2, 1]
+        assert verify(pen.store) == []
+
     def test_children_are_found_by_their_parent(self, pen: Pen) -> None:
         """Lineage is walked downwards, once for each child."""
         parent = pen.record()

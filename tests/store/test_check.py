@@ -29,7 +29,9 @@ class Scene:
         self.pen = Pen(store)
         self.store = store
         self.origin = store.info.origin
-        self.first = self.pen.record("first", kind="gotcha", anchors=(Anchor(path="p"),), slug="s")  # commit 1
+        self.first = self.pen.record(
+            "first", kind="gotcha", anchors=(Anchor(path="p", digest=b"d" * 16),), slug="s"
+        )  # commit 1
         self.second = self.pen.record("second", derived_from=(self.first,))  # commit 2
         self.pen.enrol(ANNA)  # commit 3
         self.endorsed = self.pen.endorse(self.first, ANNA)  # commit 4
@@ -364,7 +366,7 @@ def test_an_endorsed_fold_is_believed_after_it_was_checked(scene: Scene) -> None
     assert decode_note(cached) == scene.pen.note(scene.first)
 
 
-@pytest.mark.parametrize("table", [keys.FOLDS, keys.TAILS, keys.KINDS, keys.PATHS, keys.CHILDREN, keys.SLUGS, keys.SUBJECTS, keys.EVENT_UIDS, keys.TURN_SESSIONS])  # fmt: skip  # noqa: E501 - one list of tables
+@pytest.mark.parametrize("table", [keys.FOLDS, keys.TAILS, keys.KINDS, keys.PATHS, keys.ANCHORED, keys.CHILDREN, keys.SLUGS, keys.SUBJECTS, keys.EVENT_UIDS, keys.TURN_SESSIONS])  # fmt: skip  # noqa: E501 - one list of tables
 def test_a_derived_row_that_is_missing_is_named(scene: Scene, table: str) -> None:
     """Whatever the table; a rebuild puts it right."""
 
@@ -378,7 +380,7 @@ def test_a_derived_row_that_is_missing_is_named(scene: Scene, table: str) -> Non
     assert verify(scene.store) == []
 
 
-@pytest.mark.parametrize("table", [keys.FOLDS, keys.TAILS, keys.KINDS, keys.PATHS, keys.CHILDREN, keys.SLUGS, keys.SUBJECTS, keys.TURN_SESSIONS])  # fmt: skip  # noqa: E501 - likewise
+@pytest.mark.parametrize("table", [keys.FOLDS, keys.TAILS, keys.KINDS, keys.PATHS, keys.ANCHORED, keys.CHILDREN, keys.SLUGS, keys.SUBJECTS, keys.TURN_SESSIONS])  # fmt: skip  # noqa: E501 - likewise
 def test_a_derived_row_that_nothing_gives_is_named(scene: Scene, table: str) -> None:
     """A copy under another key; a rebuild takes it away."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from memd_daemon import limits
+from memd_daemon.ground.spelling import located
 from memd_daemon.model.event import Anchor
 from memd_daemon.model.view import GroundStatus
 
@@ -99,7 +100,7 @@ class FileGround:
         return GroundStatus(path=anchor.path, part=anchor.part, proxy=anchor.proxy, signal=signal, unknown=unknown)
 
     def _signal(self, root: Path, branch: str, anchor: Anchor, deadline_ns: int | None) -> str:
-        path = root / anchor.path
+        path = Path(located(str(root), anchor.path))
         now = self.digest(path, deadline_ns)
         if now is None and not os.path.lexists(path):
             elsewhere = anchor.checkout_branch and branch and branch != anchor.checkout_branch

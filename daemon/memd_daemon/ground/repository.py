@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from memd_daemon import limits
+from memd_daemon.ground import spelling
 
 _SCP_LIKE: Final = re.compile(r"^(?:[^@/]+@)?([^:/]+):(?!//)(.+)$")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
@@ -40,7 +41,7 @@ class Checkout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def real_path(given: str) -> str:
-    """The real path of what anybody may have named.
+    """The real path of what anybody may have named, spelled as the disk spells it.
 
     What no path can hold (a NUL, half a surrogate pair, more than a system takes) is replaced or cut: the answer is always a path.
     """
@@ -49,7 +50,7 @@ def real_path(given: str) -> str:
         os.fsencode(named)
     except UnicodeEncodeError:
         named = clean(named)
-    return os.path.realpath(os.path.join("/", named))
+    return spelling.ON_DISK.of(os.path.realpath(os.path.join("/", named)))
 
 
 def clean(name: str) -> str:
@@ -167,6 +168,21 @@ def relative_path(checkout_root: str, cwd: str, given: str) -> str | None:
     if not real.startswith(root + "/"):
         return None
     return unicodedata.normalize("NFC", clean(real[len(root) + 1 :]))
+
+
+def link_path(checkout_root: str, cwd: str, given: str) -> str | None:
+    """The path from the checkout's root of a symbolic link that ``given`` names, itself; None where it names none.
+
+    A file that a note is anchored to may have become a link to another one since.
+    """
+    if not given or "\0" in given:
+        return None
+    folder, name = os.path.split(os.path.join(cwd, given).rstrip("/"))
+    link = os.path.join(real_path(folder), name)
+    root = checkout_root.rstrip("/")
+    if name in (".", "..") or not link.startswith(root + "/") or not os.path.islink(link):
+        return None
+    return unicodedata.normalize("NFC", clean(link[len(root) + 1 :]))
 
 
 def git(checkout_root: str, *words: str, deadline_s: float = limits.GIT_DEADLINE_S) -> str | None:

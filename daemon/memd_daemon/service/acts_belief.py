@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from memd_daemon import errors, limits
+from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Provenance
@@ -69,11 +70,11 @@ def _anchors_now(parts: Parts, note: Note, place: Place) -> tuple[ev.Anchor, ...
 
 
 def _there(anchor: ev.Anchor, place: Place) -> bool:
-    return (Path(place.checkout.root) / anchor.path).is_file()
+    return Path(located(place.checkout.root, anchor.path)).is_file()
 
 
 def _retaken(parts: Parts, anchor: ev.Anchor, place: Place) -> ev.Anchor:
-    digest = parts.ground.digest(Path(place.checkout.root) / anchor.path)
+    digest = parts.ground.digest(Path(located(place.checkout.root, anchor.path)))
     if digest is None:
         return anchor
     return msgspec.structs.replace(anchor, digest=digest, checkout_branch=place.checkout.branch)

@@ -15,7 +15,14 @@ from typing import Final
 import msgspec
 
 from memd_daemon import limits
-from memd_daemon.ground.repository import Checkout, real_path, relative_path, root_commits
+from memd_daemon.ground.repository import (
+    Checkout,
+    link_path,
+    normalize_remote,
+    real_path,
+    relative_path,
+    root_commits,
+)
 from memd_daemon.model.ids import uid_text
 from memd_daemon.service.names import is_safe, name_kept
 from memd_daemon.service.parts import Parts
@@ -72,8 +79,8 @@ def files_at(parts: Parts, place: Place, cwd: str, given: tuple[str, ...]) -> tu
     first = next((path for path in given if path), "")
     real = real_path(str(Path(cwd) / first))
     at = _known_place(parts, place, str(Path(real).parent)) if first else place
-    paths = (relative_path(at.checkout.root, cwd, path) for path in given)
-    return at, tuple(path for path in paths if path and is_safe(path))
+    paths = (look(at.checkout.root, cwd, path) for path in given for look in (relative_path, link_path))
+    return at, tuple(dict.fromkeys(path for path in paths if path and is_safe(path)))
 
 
 def _known_place(parts: Parts, place: Place, real: str) -> Place:

@@ -10,6 +10,7 @@ import msgspec
 from memd_client import api
 from memd_daemon import errors, limits
 from memd_daemon.ground.repository import relative_path
+from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
 from memd_daemon.model.words import RULELESS_SOURCES, Kind, Priority, Provenance, SourceType, Surface
 from memd_daemon.service import text
@@ -210,7 +211,7 @@ def _anchor(parts: Parts, given: str, proxy: bool, cwd: str, place: Place) -> ev
     if len(path) > limits.LINE_MAX_CHARS:
         raise errors.TextTooLong("anchor", len(path), limits.LINE_MAX_CHARS)
     _kept(path, "anchor")
-    file = Path(place.checkout.root) / path
+    file = Path(located(place.checkout.root, path))
     if not os.path.lexists(file):
         _refuse_part(given)
         raise errors.AnchorMissing(_shown(given))

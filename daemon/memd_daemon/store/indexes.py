@@ -15,11 +15,12 @@ from memd_daemon.store.kv import Writing
 
 Row = tuple[str, bytes, bytes]
 
-INDEX_TABLES: Final[tuple[str, ...]] = (keys.KINDS, keys.PATHS, keys.CHILDREN, keys.ABSORBED, keys.SLUGS)
+INDEX_TABLES: Final[tuple[str, ...]] = (keys.KINDS, keys.PATHS, keys.ANCHORED, keys.CHILDREN, keys.ABSORBED, keys.SLUGS)
 
 
 def rows_of(note: Note, id_: int) -> Iterator[Row]:
-    """Every index row of a note. Live notes stand under their kind, live gotchas under their paths; lineage stays for good."""
+    """Every index row of a note. Live notes stand under their kind, live gotchas under the paths and the
+    contents of their anchors; lineage stays for good."""
     number = keys.number(id_)
     for parent in set(note.derived_from):
         yield keys.CHILDREN, parent + note.uid, b""
@@ -32,6 +33,8 @@ def rows_of(note: Note, id_: int) -> Iterator[Row]:
     if note.live and note.kind == Kind.GOTCHA:
         for path in {anchor.path for anchor in note.anchors}:
             yield keys.PATHS, keys.path_prefix(note.scope, path) + number, b""
+        for digest in {anchor.digest for anchor in note.anchors if anchor.digest}:
+            yield keys.ANCHORED, keys.anchored_prefix(note.scope, digest) + number, b""
 
 
 def replace_rows(kv: Writing, id_: int, before: Note | None, after: Note | None) -> None:

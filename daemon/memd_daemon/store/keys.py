@@ -27,6 +27,7 @@ The store environment, ``<home>/store/log``, is durable: each commit is synced b
     folds           uid                                 encoded Note                                 derived
     kinds           kind ‖ 0x00 ‖ digest16(scope) ‖ id  priority (UTF-8) ; live notes only           derived
     paths           digest16(scope) ‖ digest16(path) ‖ id  "" ; live gotchas only                    derived
+    anchored        digest16(scope) ‖ anchor digest ‖ id  "" ; live gotchas only                     derived
     children        parent uid ‖ child uid              ""                                           derived
     absorbed        uid ‖ absorbed uid                  ""                                           derived
     slugs           digest16(slug) ‖ id                 uid                                          derived
@@ -73,6 +74,7 @@ TAILS: Final = "tails"
 FOLDS: Final = "folds"
 KINDS: Final = "kinds"
 PATHS: Final = "paths"
+ANCHORED: Final = "anchored"
 CHILDREN: Final = "children"
 ABSORBED: Final = "absorbed"
 SLUGS: Final = "slugs"
@@ -82,7 +84,7 @@ TURN_SESSIONS: Final = "turn_sessions"
 
 TRUTH: Final = (COMMITS, EVENTS, BLOBS, IDS, ALIASES, TURNS, SETTINGS, UNWANTED, META)
 REBUILT: Final = (
-    UNEMBEDDED, EVENT_UIDS, SUBJECTS, TAILS, FOLDS, KINDS, PATHS, CHILDREN, ABSORBED, SLUGS,
+    UNEMBEDDED, EVENT_UIDS, SUBJECTS, TAILS, FOLDS, KINDS, PATHS, ANCHORED, CHILDREN, ABSORBED, SLUGS,
     TURN_REQUESTS, TURN_PROMPTS, TURN_SESSIONS,
 )  # fmt: skip
 STORE_TABLES: Final = (*TRUTH, VECTORS, *REBUILT)
@@ -183,6 +185,10 @@ def kind_prefix(scope: str, kind: str) -> bytes:
 
 def path_prefix(scope: str, path: str) -> bytes:
     return digest16(scope) + digest16(path)
+
+
+def anchored_prefix(scope: str, digest: bytes) -> bytes:
+    return digest16(scope) + digest
 
 
 def vector_key(model: str, uid: bytes) -> bytes:

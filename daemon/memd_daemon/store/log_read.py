@@ -157,6 +157,10 @@ class LogSnapshot:
         for key, _ in self.kv.scan(keys.PATHS, keys.path_prefix(scope, path), reverse=True):
             yield keys.of_number(key)
 
+    def notes_anchored_as(self, scope: str, digest: bytes) -> Iterator[int]:
+        for key, _ in self.kv.scan(keys.ANCHORED, keys.anchored_prefix(scope, digest), reverse=True):
+            yield keys.of_number(key)
+
     def children_of(self, uid: bytes) -> Iterator[bytes]:
         for key, _ in self.kv.scan(keys.CHILDREN, uid):
             yield key[len(uid) :]

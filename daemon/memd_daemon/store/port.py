@@ -73,6 +73,10 @@ class Snapshot(Protocol):
         """Ids of the live gotchas anchored to a path of one exact scope."""
         ...
 
+    def notes_anchored_as(self, scope: str, digest: bytes) -> Iterator[int]:
+        """Ids of the live gotchas of one exact scope with an anchor of this digest, at whatever path."""
+        ...
+
     def children_of(self, uid: bytes) -> Iterator[bytes]:
         """Uids of the notes that are derived from this one."""
         ...
