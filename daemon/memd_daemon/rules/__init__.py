@@ -15,6 +15,7 @@ import msgspec
 
 from memd_daemon.frames.hold import HELD
 from memd_daemon.model.delivery import LeftOut
+from memd_daemon.rules.detail import detail
 from memd_daemon.rules.hold import holds
 from memd_daemon.rules.pack import SAYS, corrections_of, pack
 from memd_daemon.rules.sift import RULES, Rule, sift
@@ -30,7 +31,9 @@ from memd_daemon.rules.situation import (
 )
 
 __all__ = [
+    "NOT_NEAR",
     "RULES",
+    "UNLISTED",
     "WHY",
     "Candidate",
     "Chosen",
@@ -42,19 +45,25 @@ __all__ = [
     "Terms",
     "budget_tokens",
     "decide",
+    "detail",
     "sift",
 ]
 
 ONCE: Final = "once"
 AFTER_THE_HOLD: Final = "after-the-hold"
+NOT_NEAR: Final = "not-near"
+UNLISTED: Final = "unlisted"
 
 WHY: Final[dict[str, str]] = {
     **{rule.name: rule.says for rule in RULES},
     ONCE: "it qualified twice and arrives once",
     AFTER_THE_HOLD: "the edit is held for a more important note; this one comes with the edit's result",
     **SAYS,
+    NOT_NEAR: "other notes are nearer to the prompt",
+    UNLISTED: "the index by which notes are looked up does not list it: `memd reindex`",
 }
-"""The name of every rule that can leave a note out, and what it says."""
+"""The name of every rule that can leave a note out, and what it says. The last two are of notes that no lookup brought up, so they
+stand in no delivery: `memd why` alone gives them."""
 
 
 def decide(now: Situation, candidates: Iterable[Candidate]) -> Decision:

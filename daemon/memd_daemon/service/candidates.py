@@ -132,6 +132,12 @@ def _that_prompts_tell(snapshot: Snapshot, id_: int) -> Note | None:
     return note if told else None
 
 
+def evidence_of(snapshot: Snapshot, note: Note, hit: Hit, match: Callable[[str], Match]) -> GateEvidence:
+    """How the prompt and the note agree, by vector and by words."""
+    words = match(snapshot.text(note.shown.content) or "")
+    return GateEvidence(cosine=hit.cosine, idf_share=words.idf_share, terms=words.terms, identifiers=words.identifiers)
+
+
 def on_prompt(
     parts: Parts,
     snapshot: Snapshot,
@@ -148,10 +154,7 @@ def on_prompt(
             continue
         seen = GateEvidence(cosine=hit.cosine)
         if any(words_decide(seen, gate) for gate in gates):
-            words = match(snapshot.text(note.shown.content) or "")
-            seen = GateEvidence(
-                cosine=hit.cosine, idf_share=words.idf_share, terms=words.terms, identifiers=words.identifiers
-            )
+            seen = evidence_of(snapshot, note, hit, match)
         score, _ = weighed(parts, note, hit.relevance)
         found.append((score, note, seen))
         if len(found) >= limits.PROMPT_CANDIDATES:
