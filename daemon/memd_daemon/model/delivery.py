@@ -12,9 +12,12 @@ import msgspec
 
 from memd_daemon.model.ids import UID_BYTES
 
-
 NOTICES_UID: Final = hashlib.sha256(b"memd/notices").digest()[:UID_BYTES]
 """Stands among the notes of a delivery for memd's own lines that were in it (service/notices.py); no note's, since no UUIDv7."""
+
+
+POLICY_UID: Final = hashlib.sha256(b"memd/policy").digest()[:UID_BYTES]
+"""Likewise for the standing rules of policy files (service/policy.py)."""
 
 
 class DeliveryState(StrEnum):

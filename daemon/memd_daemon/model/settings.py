@@ -152,7 +152,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def paused_at(self, at_ms: int) -> bool:
         """Whether a moment lies in a pause, also one that is over by now."""
         lock = self.locks.get(PAUSE)
-        return (lock is not None and lock.stands(at_ms)) or any(pause.covers(at_ms) for pause in self.pauses)
+        if lock is not None:
+            return lock.value != NOT_PAUSED and lock.stands(at_ms)
+        return any(pause.covers(at_ms) for pause in self.pauses)
 
 
 def folded(events: Iterable[Stored], store: bytes) -> Settings:
