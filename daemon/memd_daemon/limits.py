@@ -195,6 +195,15 @@ NOTICE_TOLD_MS: Final = (
 NOTICE_ENROLMENTS_MAX: Final = 3  # then "and n more"
 STOP_MARK_MAX_BYTES: Final = 4096  # of run/stopped, which anybody of this user may have written
 
+# policy files (model/policy.py); how large one may be stands in memd_client.policy_signing, since a client signs it
+POLICY_FILES_MAX: Final = 32  # of one folder: each is looked at again when a session starts
+POLICY_ENTRIES_MAX: Final = 1_000  # of a folder that are looked through for them
+POLICY_DIRECTIVES_MAX: Final = 50  # of one file: more than a session's start has room for
+POLICY_TEXT_MAX_BYTES: Final = 2_000  # of one directive: the 500 tokens that any start has room for
+POLICY_LEAVES_TOKENS: Final = 200  # of a bundle's budget, to everything else: room to name what did not fit
+POLICY_LINKS_MAX: Final = 40  # symbolic links on the way to a file, as the system itself allows
+POLICY_LOST_TOLD_MS: Final = 7 * 24 * 3600 * 1000  # a file of another user that counts no more is told of for a week
+
 # the socket and its workers
 WORKER_THREADS: Final = 8  # a write that waits for the disk shares it with the others (group commit)
 PEER_WAITING_MAX: Final = (
@@ -218,6 +227,8 @@ SHA_SHOWN_CHARS: Final = 12  # of a commit: no chance collision in any one repos
 ID_SHOWN_CHARS: Final = (
     9  # of a session's or a subagent's id in a line: eight and an ellipsis tell two apart for a person
 )
+ROOM_RULES_MAX: Final = 500  # rules of one place: the largest budget has room for no more, at 16 tokens a frame
+WHY_FILES_MAX: Final = 5  # of a note's files whose read and edit are foretold: more are asked for by name
 LOG_DELIVERIES_MAX: Final = (
     50_000  # the newest, looked through for those of one note: half a second; then the log says so
 )

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from memd_daemon.frames.escape import escape_line, held_apart
-from memd_daemon.limits import MS_PER_S
+from memd_daemon.limits import LEFT_OUT_IDS_MAX, MS_PER_S
 from memd_daemon.model.event import Anchor
 from memd_daemon.model.view import GroundStatus, NoteView
 from memd_daemon.model.words import Attestation, Provenance, SourceType
@@ -33,6 +33,12 @@ DAMAGED: Final = (
     "Damaged: the text in the store is not the one that was recorded, so it is not shown. `memd verify` names it."
 )
 NO_REASON: Final = "none given"
+
+NO_ROOM: Final = (
+    "the rules that hold here do not all fit into the start of a session any more ({budget} tokens): {left}. "
+    "Supersede, absorb or revoke those that are not needed"
+)
+MOST_LEFT: Final = "most of them are not told"
 
 STATUS_MATCHES: Final = "matches current state"
 STATUS_CHANGED: Final = "changed since — verify"
@@ -153,6 +159,16 @@ def target(anchor: GroundStatus | Anchor, tags: Sequence[str]) -> str:
     """
     joint = "" if not anchor.part else "#" if _LINES_PART.match(anchor.part) else "::"
     return joint.join(held_apart(text, tags, stops=",") for text in (anchor.path, anchor.part) if text)
+
+
+def no_room(budget_tokens: int, ids: Sequence[int]) -> str:
+    """What the writer of a directive is told where the rules of the place no longer fit into a session's start.
+
+    ``ids``: those that find no room, the most important first; none where there are too many to look at.
+    """
+    more = len(ids) - LEFT_OUT_IDS_MAX
+    named = " ".join(f"[{i}]" for i in ids[:LEFT_OUT_IDS_MAX]) + (f" and {more} others" if more > 0 else "")
+    return NO_ROOM.format(budget=f"{budget_tokens:,}", left=f"{named} will only be named there" if ids else MOST_LEFT)
 
 
 def note_ids(ids: Sequence[int]) -> str:

@@ -20,7 +20,8 @@ from memd_daemon.service.near import near_to
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.people import PlanBook, SignedAct, key_in_use
 from memd_daemon.service.refs import held_by, note_at
-from memd_daemon.service.repos import GLOBAL, place_of
+from memd_daemon.service.repos import GLOBAL, Place, place_of
+from memd_daemon.service.room import told_of_room
 from memd_daemon.service.views import view_of
 from memd_daemon.service.wanted import Bound, Wanted, check, check_evidence
 from memd_daemon.store.port import Draft, Snapshot, Txn
@@ -88,7 +89,7 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
         with parts.store.read() as snapshot:
             ready = _ready(parts, snapshot, request, asker, wanted)
             if request.endorse:
-                return _as_plan(parts, plans, ready, _answer(parts, snapshot, ready))
+                return _as_plan(parts, plans, ready, place, _answer(parts, snapshot, ready))
     except errors.KnownMistake:
         if request.same_as:
             same.note_rederived(parts, request.same_as, wanted, asker)
@@ -97,7 +98,7 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
         partial(_write, parts, ready, []), partial(_answer_and_words, parts, ready)
     )
     _indexed(parts, id_, ready, words)
-    return msgspec.structs.replace(answer, id=id_, told=ready.told + more)
+    return msgspec.structs.replace(answer, id=id_, told=ready.told + more + told_of_room(parts, wanted, place))
 
 
 def _ready(parts: Parts, snapshot: Snapshot, request: api.Remember, asker: Asker, wanted: Wanted) -> Ready:
@@ -279,14 +280,14 @@ def _write(parts: Parts, ready: Ready, signed: list[Draft], txn: Txn) -> tuple[i
     return id_, told
 
 
-def _as_plan(parts: Parts, plans: PlanBook, ready: Ready, answer: api.Remembered) -> api.Remembered:
+def _as_plan(parts: Parts, plans: PlanBook, ready: Ready, place: Place, answer: api.Remembered) -> api.Remembered:
     wanted, built = ready.wanted, ready.built
 
     def finish(signatures: list[bytes]) -> api.Sealed:
         signed = [Draft(body=built.promoted, sig=signatures[0])]
         id_, told = parts.store.write(partial(_write, parts, ready, signed))
         _indexed(parts, id_, ready)
-        return api.Sealed(id=id_, uid=uid_text(wanted.uid), told=told)
+        return api.Sealed(id=id_, uid=uid_text(wanted.uid), told=told + told_of_room(parts, wanted, place))
 
     act = SignedAct(
         body=built.promoted,
