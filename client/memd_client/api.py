@@ -9,6 +9,15 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from memd_client.asking import Request as Request
+from memd_client.policies import Policies as Policies
+from memd_client.policies import PoliciesReply as PoliciesReply
+from memd_client.policies import PolicyCheck as PolicyCheck
+from memd_client.policies import PolicyChecked as PolicyChecked
+from memd_client.policies import PolicyOut as PolicyOut
+from memd_client.policies import PolicyRuleOut as PolicyRuleOut
+from memd_client.reasons import Why as Why
+from memd_client.reasons import WhyReply as WhyReply
 from memd_client.values import AnchorOut as AnchorOut
 from memd_client.values import BehindOut as BehindOut
 from memd_client.values import ChangedSetting as ChangedSetting
@@ -35,17 +44,6 @@ from memd_client.values import StaleOut as StaleOut
 from memd_client.values import StateOut as StateOut
 from memd_client.values import StepOut as StepOut
 from memd_client.values import TurnOut as TurnOut
-
-
-class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What every request says of its asker: where it stands and which session its environment names."""
-
-    VERB: ClassVar[str] = ""
-    REPLY: ClassVar[Any] = None
-
-    cwd: str = ""
-    env: dict[str, str] = {}  # the named session variables of wire.ENVIRONMENT_NAMES, never more
-    surface: str = "cli"
 
 
 class Pong(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,8 +117,9 @@ class Seal(Request, frozen=True):
 
 class RecallReply(msgspec.Struct, frozen=True, kw_only=True):
     found: list[Found]
-    text: str  # byte for byte what an agent gets
+    text: str  # byte for byte what an agent gets, those rules first
     vectors: str
+    policy: list[PolicyRuleOut] = []  # standing rules of policy files that bear on the question
 
 
 class Recall(Request, frozen=True):
@@ -375,6 +374,7 @@ class StatusReply(msgspec.Struct, frozen=True, kw_only=True):
     people: list[dict[str, Any]]
     problems: list[dict[str, str]]
     settings: dict[str, Any] = {}
+    policy: list[dict[str, Any]] = []
 
 
 class Status(Request, frozen=True):
@@ -442,7 +442,7 @@ class ErrorOut(msgspec.Struct, frozen=True, kw_only=True):
 VERBS: dict[str, type[Request]] = {
     r.VERB: r
     for r in (
-        Ping, Remember, Seal, Recall, ListNotes, Show, Log, Decisions, Trace, Act, Turns, Deliveries,
-        Settings, ChangeSetting, SettingsLog, Enrol, Status, Stop, Verify, Reindex, FiredAt,
+        Ping, Remember, Seal, Recall, ListNotes, Show, Log, Decisions, Trace, Act, Turns, Deliveries, Why,
+        Settings, ChangeSetting, SettingsLog, Policies, PolicyCheck, Enrol, Status, Stop, Verify, Reindex, FiredAt,
     )
 }  # fmt: skip

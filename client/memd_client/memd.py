@@ -258,6 +258,26 @@ class Memd:
         """What was told to which agent, newest first."""
         return self.ask(api.Deliveries(session=session, limit=limit, offset=offset), api.DeliveriesReply)
 
+    def why(
+        self,
+        ref: str,
+        *,
+        session: str = "",
+        agent: str = "",
+        at: Sequence[str] = (),
+        paths: Sequence[str] = (),
+        prompt: str = "",
+        limit: int = 20,
+    ) -> api.WhyReply:
+        """Why a note was told in a session or not, and what would be decided now; `api.Why` says what is asked by what.
+
+        Nothing of it is recorded, the prompt neither.
+        """
+        request = api.Why(
+            ref=ref, session=session, agent=agent, at=tuple(at), paths=tuple(paths), prompt=prompt, limit=limit
+        )
+        return self.ask(request, api.WhyReply)
+
     def enrol(
         self,
         public: bytes = b"",
@@ -297,6 +317,14 @@ class Memd:
     def settings_log(self, key: str = "") -> api.SettingsLogReply:
         """Every change of a setting, oldest first."""
         return self.ask(api.SettingsLog(key=key), api.SettingsLogReply)
+
+    def policies(self) -> api.PoliciesReply:
+        """The policy files, looked at anew: which of them count, and why the others do not."""
+        return self.ask(api.Policies(), api.PoliciesReply)
+
+    def check_policy(self, name: str, content: bytes) -> api.PolicyChecked:
+        """What a person has to know to sign these bytes as a policy file; refused where they make none."""
+        return self.ask(api.PolicyCheck(name=name, content=content), api.PolicyChecked)
 
     def status(self) -> api.StatusReply:
         """How everything is; answered also while the daemon is busy."""

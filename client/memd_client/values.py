@@ -129,6 +129,7 @@ class DeliveredOut(msgspec.Struct, frozen=True, kw_only=True):
 class LeftOutOut(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     rule: str
+    says: str = ""  # the rule's sentence
 
 
 class DeliveryOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +147,7 @@ class DeliveryOut(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     vectors: str
     notices: bool = False  # whether lines of memd's own stood before the notes
+    policy: bool = False  # whether standing rules of policy files did
 
 
 class EventOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -216,6 +218,7 @@ class SettingOut(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     says: str
     takes: str
+    policy: str = ""  # the policy file that sets it, so that no change does
 
 
 class SettingEventOut(msgspec.Struct, frozen=True, kw_only=True):

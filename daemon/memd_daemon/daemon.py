@@ -29,6 +29,7 @@ from memd_daemon.service import (
     spool,
     status,
     upkeep,
+    why,
 )
 from memd_daemon.service.asker import asker_of
 from memd_daemon.service.clients import PEER
@@ -124,6 +125,7 @@ class Daemon:
             "act": partial(lifecycle.act, parts, plans),
             "turns": partial(explain.turns, parts),
             "deliveries": partial(explain.deliveries, parts),
+            "why": partial(why.why, parts, self._deliverer),
             "settings": partial(settings.told, parts),
             "set": partial(settings.change, parts, plans),
             "settings-log": partial(settings.log_of, parts),

@@ -116,6 +116,10 @@ class NoSuchNote(Refused):
     """There is no note {} here; `memd list` shows what there is."""
 
 
+class NoSuchSession(Refused):
+    """There is no one session {} here; `memd deliveries` shows those that were told something."""
+
+
 class NoSuchTurn(Refused):
     """There is no turn {} here; `memd turns` shows what there is."""
 
@@ -377,6 +381,10 @@ class SettingSigned(Refused):
 
 class SettingLocked(Refused):
     """`{}` is set by a policy ({}), and stays as it is."""
+
+
+class BadPolicyFile(Refused):
+    """That is no policy file: {}. Nothing was signed."""
 
 
 class NotIgnorable(Refused):

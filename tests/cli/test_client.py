@@ -30,6 +30,7 @@ METHODS = {
     api.Act: Memd.act,
     api.Turns: Memd.turns,
     api.Deliveries: Memd.deliveries,
+    api.Why: Memd.why,
     api.Enrol: Memd.enrol,
     api.Seal: Memd.seal,
     api.Reindex: Memd.reindex,
@@ -40,6 +41,8 @@ METHODS = {
     api.Settings: Memd.settings,
     api.ChangeSetting: Memd.set,
     api.SettingsLog: Memd.settings_log,
+    api.Policies: Memd.policies,
+    api.PolicyCheck: Memd.check_policy,
     api.FiredAt: Memd.fired,
 }
 

@@ -53,6 +53,7 @@ COMMANDS = {
     "reopen": (f"{_CLI}.acts:reopen", "It is not."),
     "turns": (f"{_CLI}.told:turns", "What you said, numbered; evidence points at it."),
     "deliveries": (f"{_CLI}.told:deliveries", "What your agents were told, when and why."),
+    "why": (f"{_CLI}.told:why", "Why a note was told, or was not, and what would be decided now."),
     "human": (f"{_CLI}.human:human", "Your key: what makes `human` mean a person."),
     "config": (f"{_CLI}.config:config", "Settings: list, get, set, unset, log."),
     "pause": (f"{_CLI}.config:pause", "Keep and tell nothing, until `memd resume`."),

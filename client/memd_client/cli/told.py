@@ -1,4 +1,8 @@
-"""What went in and out of sessions: turns (what the user said) and deliveries (what the agents were told)."""
+"""What went in and out of sessions: turns (what the user said), deliveries (what the agents were told), and why (not)."""
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 import click
 
@@ -8,10 +12,12 @@ from memd_client.cli.notes import tell_rest
 from memd_client.cli.screen import Part
 from memd_client.cli.shape import command, page
 from memd_client.memd import Memd
+from memd_client.reasons import DecidedOut, ForeseenOut
 
-SESSION = click.option("--session", default="", metavar="S", help="Only this session's.")
+SESSION = click.option("--session", default="", metavar="S", help="Only this session's: its id, or how that begins.")
 SHOWN_TEXT_CHARS = 200  # of a turn in the table; `--json` has it whole
 SHOWN_SESSION_CHARS = 8  # tells sessions apart, as with a commit's digest
+SHOWN_IDS = 10  # of the notes that one rule left out of one answer; then "and n others"
 STATE_STYLES = {"delivered": "green", "offered": "yellow"}
 
 
@@ -47,33 +53,180 @@ def _turn(turn: api.TurnOut) -> list[Part]:
 
 @command(short_help="What your agents were told.")
 @SESSION
+@click.option("--why", "with_why", is_flag=True, help="With the sentence of each rule that left notes out.")
 @page
-def deliveries(session: str, limit: int, all_: bool, as_json: bool) -> None:
-    """What memd told which agent, at what, and what it left out and why; newest first."""
+def deliveries(session: str, with_why: bool, limit: int, all_: bool, as_json: bool) -> None:
+    """What memd told which agent, at what, and what it left out by which rule; newest first.
+
+    `memd why REF` asks about one note. Times are UTC.
+    """
     with Memd() as memd:
         reply = memd.deliveries(session=session, limit=0 if all_ else limit)
     if as_json:
         screen.emit(reply.deliveries)
         return
-    columns = ("at", "trigger", "session", "state", "tokens", "notes")
-    screen.table(
-        columns, [_delivery(delivery) for delivery in reply.deliveries], spare=("tokens", "session", "state", "at")
-    )
+    if with_why:
+        for delivery in reply.deliveries:
+            _tell(delivery)
+    else:
+        columns = ("at", "trigger", "session", "state", "tokens", "notes")
+        screen.table(
+            columns, [_delivery(delivery) for delivery in reply.deliveries], spare=("tokens", "session", "state", "at")
+        )
     whom = f"session {session}" if session else "anybody"
     tell_rest(reply.more, none="" if reply.deliveries else f"nothing was told to {whom} yet")
 
 
 def _delivery(delivery: api.DeliveryOut) -> list[Part]:
-    told = " ".join([*(["notices"] if delivery.notices else []), *(f"[{note.id}]" for note in delivery.notes)])
-    left = ", ".join(f"[{left.id}] {left.rule}" for left in delivery.left_out)
+    left = ", ".join(f"{ids} {rule}" for rule, _, ids in _left_out(delivery))
+    return [
+        *_when(delivery),
+        (delivery.state, STATE_STYLES.get(delivery.state, "")),
+        str(delivery.tokens),
+        _told(delivery) + (f"  left out: {left}" if left else ""),
+    ]
+
+
+def _when(delivery: api.DeliveryOut) -> list[Part]:
+    agent = f"/{delivery.agent[:SHOWN_SESSION_CHARS]}" if delivery.agent else ""
     return [
         (_minute(delivery.at), "dim"),
         delivery.trigger + (" held" if delivery.held else ""),
-        delivery.session[:SHOWN_SESSION_CHARS] + (f"/{delivery.agent[:SHOWN_SESSION_CHARS]}" if delivery.agent else ""),
-        (delivery.state, STATE_STYLES.get(delivery.state, "")),
-        str(delivery.tokens),
-        told + (f"  left out: {left}" if left else ""),
+        delivery.session[:SHOWN_SESSION_CHARS] + agent,
     ]
+
+
+def _told(delivery: api.DeliveryOut) -> str:
+    own = [word for word, is_in in (("notices", delivery.notices), ("policy", delivery.policy)) if is_in]
+    return " ".join([*own, *(f"[{note.id}]" for note in delivery.notes)])
+
+
+def _left_out(delivery: api.DeliveryOut) -> Iterator[tuple[str, str, str]]:
+    """(rule, its sentence, the notes that it left out), in the order in which the rules first come."""
+    first = {left.rule: n for n, left in reversed(list(enumerate(delivery.left_out)))}
+    for rule, group in groupby(sorted(delivery.left_out, key=lambda left: first[left.rule]), lambda left: left.rule):
+        left = list(group)
+        yield rule, left[0].says, _named([one.id for one in left])
+
+
+def _named(ids: list[int]) -> str:
+    more = len(ids) - SHOWN_IDS
+    named = " ".join(f"[{id_}]" for id_ in ids[:SHOWN_IDS])
+    return f"{named} and {screen.count(more, 'other')}" if more > 0 else named
+
+
+def _tell(delivery: api.DeliveryOut) -> None:
+    """One delivery on lines of its own, with the sentences."""
+    at, trigger, session = _when(delivery)
+    state = (delivery.state, STATE_STYLES.get(delivery.state, ""))
+    tokens = (screen.count(delivery.tokens, "token"), "dim")
+    screen.say(at, "  ", trigger, "  ", session, "  ", state, "  ", tokens)
+    if told := _told(delivery):
+        screen.say("  told ", told, hang=4)
+    for rule, says, ids in _left_out(delivery):
+        screen.say("  left out ", ids, f", since {says}", (f"  ({rule})", "dim"), hang=4)
+
+
+# --- why
+
+
+MOMENT_WORDS = {
+    "session-start": "a session starts here",
+    "resume": "this session is resumed",
+    "post-compaction": "after a compaction",
+    "prompt-submit": "a prompt comes",
+    "read": "{} is read",
+    "pre-edit": "{} is about to be edited",
+    "subagent-start": "a subagent starts",
+    "stop": "a turn ends",
+    "session-end": "the session ends",
+}
+
+
+@command(short_help="Why a note was told, or was not.")
+@click.argument("ref")
+@click.option("--session", default="", metavar="S", help="Of this session: its id, or how that begins.")
+@click.option("--agent", default="", metavar="A", help="Of this subagent of the session.")
+@click.option("--at", multiple=True, metavar="MOMENT", help=f"Only at: {', '.join(MOMENT_WORDS)}.")
+@click.option("--path", "paths", multiple=True, metavar="PATH", help="When this file is read or edited.")
+@click.option("--prompt", default="", metavar="TEXT", help="At this prompt. It is not stored.")
+@page
+def why(
+    ref: str,
+    session: str,
+    agent: str,
+    at: tuple[str, ...],
+    paths: tuple[str, ...],
+    prompt: str,
+    limit: int,
+    all_: bool,
+    as_json: bool,
+) -> None:
+    """Why the note REF was told in a session or not, and what would be decided now.
+
+    Without --session it is the one you stand in, else the newest of this repository. Nothing is recorded. Times are UTC.
+    """
+    with Memd() as memd:
+        reply = memd.why(
+            ref, session=session, agent=agent, at=at, paths=paths, prompt=prompt, limit=0 if all_ else limit
+        )
+    if as_json:
+        screen.emit(reply)
+        return
+    screen.say((reply.head, "bold"))
+    _tell_decided(reply)
+    screen.say("what would be decided now:")
+    for words, one in _rows(reply.foreseen):
+        screen.say("  ", words, ": ", *_outcome(one), hang=4)
+    if reply.more_files:
+        screen.warn(f"{screen.count(reply.more_files, 'more file')} (--path)")
+    if os.environ.get("MEMD_OFF", "0") not in ("", "0"):
+        screen.warn("MEMD_OFF is set here: a client started from this shell is told nothing")
+
+
+def _tell_decided(reply: api.WhyReply) -> None:
+    if not reply.session:
+        screen.say(
+            "no session was heard of here yet: ", screen.spoken("`memd status` says whether the hooks are there")
+        )
+        return
+    agent = f", subagent {reply.agent[:SHOWN_SESSION_CHARS]}" if reply.agent else ""
+    state = "" if reply.live else ", ended"
+    screen.say(f"in session {reply.session} ({reply.harness}{agent}{state}):")
+    for one in reply.decided:
+        screen.say("  ", (_minute(one.at), "dim"), "  ", *_decided(one), hang=4)
+    if not reply.decided:
+        screen.say("  nothing was decided about it that was news (what stands already is not told again, nor recorded)")
+    if reply.more:
+        screen.warn(f"{reply.more} earlier (--limit, --all)")
+
+
+def _decided(one: DecidedOut) -> list[Part]:
+    agent = f" of {one.agent[:SHOWN_SESSION_CHARS]}" if one.agent else ""
+    where: Part = f"{one.trigger}{agent}: "
+    if not one.told:
+        return [where, ("left out", "yellow"), f", since {one.says}", (f"  ({one.rule})", "dim")]
+    held = ", the edit was held for it" if one.held else ""
+    unsure = "" if one.state == "delivered" else ", but no receipt came"
+    return [where, ("told", "green"), f"{held}{unsure}, {screen.count(one.tokens, 'token')}"]
+
+
+def _rows(foreseen: Iterable[ForeseenOut]) -> Iterator[tuple[str, ForeseenOut]]:
+    """(the moment in words, what would be decided): moments in a row with one outcome stand on one line."""
+    for _, group in groupby(foreseen, lambda one: (one.outcome, one.rule, one.detail, one.tokens)):
+        rows = list(group)
+        yield ", ".join(MOMENT_WORDS[one.moment].format(one.path or "a file") for one in rows), rows[0]
+
+
+def _outcome(one: ForeseenOut) -> list[Part]:
+    if one.outcome == "arrives":
+        return [("arrives", "green"), f", {screen.count(one.tokens, 'token')}"]
+    if one.outcome == "holds":
+        return [("holds the edit once", "green"), f", {screen.count(one.tokens, 'token')}"]
+    if one.outcome == "depends":
+        return [f"{one.says}: --prompt TEXT tries one"]
+    detail = f" ({screen.spoken(one.detail)})" if one.detail else ""
+    return [("left out", "yellow"), f", since {screen.spoken(one.says)}{detail}", (f"  ({one.rule})", "dim")]
 
 
 def _minute(at: str) -> str:

@@ -9,15 +9,15 @@ from memd_client import api
 from memd_daemon import limits
 from memd_daemon.frames import words
 from memd_daemon.frames.show import shown
-from memd_daemon.model.delivery import NOTICES_UID, Delivery
+from memd_daemon.model.delivery import NOTICES_UID, POLICY_UID, Delivery
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
 from memd_daemon.model.turn import Turn
 from memd_daemon.model.view import EvidenceView, FullView, NoteView, ReasonView, RevisionView
+from memd_daemon.rules import WHY
 from memd_daemon.service.asker import asker_of
-from memd_daemon.service.names import id_kept
 from memd_daemon.service.parts import Parts
-from memd_daemon.service.refs import holder_of, note_at
+from memd_daemon.service.refs import holder_of, note_at, session_begun
 from memd_daemon.service.repos import Place, place_of, scopes_at
 from memd_daemon.service.views import view_of
 from memd_daemon.store.port import Snapshot
@@ -188,7 +188,8 @@ def ids_of(snapshot: Snapshot, uids: Iterable[bytes]) -> tuple[int, ...]:
 def turns(parts: Parts, request: api.Turns) -> api.TurnsReply:
     """What the user said, newest first."""
     with parts.store.read() as snapshot:
-        page, more = _page(snapshot.turns(session=id_kept(request.session) or None), request.limit, request.offset)
+        session = session_begun(parts.ledger, request.session)
+        page, more = _page(snapshot.turns(session=session or None), request.limit, request.offset)
     return api.TurnsReply(turns=[turn_out(t) for t in page], more=more)
 
 
@@ -207,7 +208,7 @@ def turn_out(turn: Turn) -> api.TurnOut:
 
 def deliveries(parts: Parts, request: api.Deliveries) -> api.DeliveriesReply:
     """What memd told which agent, when and why; and what it left out, by which rule."""
-    found = parts.ledger.deliveries(session=id_kept(request.session) or None)
+    found = parts.ledger.deliveries(session=session_begun(parts.ledger, request.session) or None)
     page, more = _page(found, request.limit, request.offset)
     return api.DeliveriesReply(deliveries=[delivery_out(d) for d in page], more=more)
 
@@ -226,10 +227,13 @@ def delivery_out(delivery: Delivery) -> api.DeliveryOut:
         notes=[
             api.DeliveredOut(id=n.id, digest=n.digest.hex(), tokens=n.tokens)
             for n in delivery.notes
-            if n.uid != NOTICES_UID
+            if n.uid not in (NOTICES_UID, POLICY_UID)
         ],
         notices=any(n.uid == NOTICES_UID for n in delivery.notes),
-        left_out=[api.LeftOutOut(id=left.id, rule=left.rule) for left in delivery.left_out],
+        policy=any(n.uid == POLICY_UID for n in delivery.notes),
+        left_out=[
+            api.LeftOutOut(id=left.id, rule=left.rule, says=WHY.get(left.rule, left.rule)) for left in delivery.left_out
+        ],
         tokens=delivery.tokens,
         vectors=delivery.vectors,
     )

@@ -7,7 +7,8 @@ note builds on is the one that took it in (`held_by`).
 from memd_daemon import errors, limits
 from memd_daemon.model.ids import NO_UID, uid_from_text
 from memd_daemon.model.note import Note
-from memd_daemon.store.port import Snapshot
+from memd_daemon.service.names import id_kept
+from memd_daemon.store.port import Ledger, Snapshot
 
 
 def note_at(snapshot: Snapshot, ref: str) -> Note:
@@ -50,6 +51,15 @@ def held_by(snapshot: Snapshot, ref: str, told: list[str]) -> Note:
         id_, taker = snapshot.id_of(named.uid), snapshot.id_of(holder.uid)
         told.append(f"note [{id_}] was absorbed into [{taker}], so [{taker}] is meant")
     return holder
+
+
+def session_begun(ledger: Ledger, named: str) -> str:
+    """The session with this id, or the only one whose id begins so; where there is none, or several, the id as it is kept."""
+    kept = id_kept(named)
+    if not named or ledger.contexts_of(kept):
+        return kept
+    found = {context.session for context in ledger.contexts() if context.session.startswith(named)}
+    return found.pop() if len(found) == 1 else kept
 
 
 def _uid(snapshot: Snapshot, text: str) -> bytes | None:
