@@ -7,7 +7,7 @@ tombstone (None) until the next commit, since it hides a committed one. Not safe
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -78,18 +78,16 @@ class PendingNotes:
     ) -> list[tuple[int, float]]:
         """(key, BM25) of every pending note of these scopes that has one of the terms."""
         scored: defaultdict[int, float] = defaultdict(float)
+        least = limits.BM25_K1 * (1 - limits.BM25_B)
         for term, weight in weights.items():
-            for key, share in self._shares(term, means[term[0]], scopes):
-                scored[key] += limits.WORD_FIELD_WEIGHTS[term[0]] * weight * share
+            field = term[0]
+            most = limits.WORD_FIELD_WEIGHTS[field] * weight * (limits.BM25_K1 + 1)
+            by_length = limits.BM25_K1 * limits.BM25_B / means[field]
+            for key, often in self._postings.get(term, {}).items():
+                told = self._told[key]
+                if told is not None and told.scope in scopes:
+                    scored[key] += most * often / (often + least + by_length * len(told.terms[field]))
         return list(scored.items())
-
-    def _shares(self, term: Term, mean: float, scopes: frozenset[str]) -> Iterator[tuple[int, float]]:
-        for key, often in self._postings.get(term, {}).items():
-            told = self._told[key]
-            if told is not None and told.scope in scopes:
-                relative = len(told.terms[term[0]]) / mean
-                norm = limits.BM25_K1 * (1 - limits.BM25_B + limits.BM25_B * relative)
-                yield key, often * (limits.BM25_K1 + 1) / (often + norm)
 
     def _take_out(self, key: int) -> None:
         told = self._told.get(key)
