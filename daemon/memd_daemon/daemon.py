@@ -23,6 +23,7 @@ from memd_daemon.service import (
     lifecycle,
     notices,
     people,
+    policy_told,
     recall,
     remember,
     settings,
@@ -72,6 +73,7 @@ class Daemon:
             chance=os.urandom,
             tags=tuple(tags),
         )
+        parts.policies.look(parts)  # before the first answer: what it locks is locked from the beginning
         notices.take_in_stop(parts)
         return cls(parts)
 
@@ -129,6 +131,8 @@ class Daemon:
             "settings": partial(settings.told, parts),
             "set": partial(settings.change, parts, plans),
             "settings-log": partial(settings.log_of, parts),
+            "policies": partial(policy_told.told, parts),
+            "policy-check": partial(policy_told.check, parts),
             "enrol": self._enrol,
             "verify": lambda _: upkeep.verify(parts),
             "reindex": partial(upkeep.reindex, parts),

@@ -1,7 +1,8 @@
 """memd's own words, read back: a block of text -> the notes that stand in it, by the rules a reader is told.
 
-A line at the first column is memd's (a notice, an envelope or the head of a note; notices come before the envelope); two spaces,
-``|``, one space begin a further line of a content; two spaces and a word in capitals begin a line of memd's about the note above.
+A line at the first column is memd's (a notice, a rule of a policy file, an envelope or the head of a note; notices come first, then
+the rules in an envelope of their own, then the notes); two spaces, ``|``, one space begin a further line of a content; two spaces
+and a word in capitals begin a line of memd's about the note above.
 """
 
 import re
@@ -22,7 +23,20 @@ NOTICE = re.compile(
     r"|settings that the user did not sign: .*"
     rf"|a key that endorses for the user was enrolled on {DAY}, at .*: fingerprint [0-9a-f ]+\. .*"
     rf"|a key that was enrolled on {DAY} \(fingerprint [0-9a-f ]+\) has been rejected since\."
-    r"|\d+ more keys were enrolled in these days: .*)"
+    r"|\d+ more keys were enrolled in these days: .*"
+    rf"|the policy file .* no longer counts: .* \(seen on {DAY}\)\. What it said no longer holds: .*\. Ask the user .*)"
+)
+POLICY_OPENING = re.compile(
+    r"memd: (?:(\d+) standing rules from policy files|(1) standing rule from a policy file"
+    r"|no standing rule of the policy files fits here)\."
+)
+POLICY_CLOSING = re.compile(
+    r"memd: end of the policy(?:\.|; did not fit: (?:(\d+) rules?|([\w.-]+ rule \d+(?:, [\w.-]+ rule \d+)*)(?: and (\d+) others)?)"
+    r" \(`memd policy list` has them\)\.)"
+)
+POLICY_RULE = re.compile(
+    r"\[policy ([\w.-]+\.toml)\] (\[under .*?\] )?DIRECTIVE \(standing rule from a policy file "
+    r"(that this user cannot write|signed with the user's key) — follow it\): (.*)"
 )
 HEAD = re.compile(r"\[(\d+)\] (.*)")
 LINE = re.compile(r"  (WARNING|VERDICT|NOTE): .*")
@@ -100,12 +114,41 @@ class Read:
     lines: list[str] = field(default_factory=list)
 
 
+@dataclass
+class PolicyRule:
+    """A rule of a policy file as a reader finds it."""
+
+    file: str
+    signed: bool
+    content: list[str]
+
+
 def read_start(block: str) -> tuple[list[str], list[Read], list[int]]:
-    """(memd's own lines, notes, ids named as left out) of a start's bundle, in which either part may be missing."""
+    """(memd's own lines, notes, ids named as left out) of a start's bundle, in which any part may be missing."""
     lines = block.split("\n") if block else []
     count = next((at for at, line in enumerate(lines) if not NOTICE.fullmatch(line)), len(lines))
-    notes, left = read_block("\n".join(lines[count:])) if lines[count:] else ([], [])
+    _, rest = read_policy("\n".join(lines[count:]))
+    notes, left = read_block(rest) if rest else ([], [])
     return lines[:count], notes, left
+
+
+def read_policy(block: str) -> tuple[list[PolicyRule], str]:
+    """(rules of policy files, the rest of the block), where the block begins with them."""
+    lines = block.split("\n") if block else []
+    opening = POLICY_OPENING.fullmatch(lines[0]) if lines else None
+    if opening is None:
+        return [], block
+    rules: list[PolicyRule] = []
+    for at, line in enumerate(lines[1:], 1):
+        if POLICY_CLOSING.fullmatch(line):
+            assert len(rules) == int(opening.group(1) or opening.group(2) or 0), block
+            return rules, "\n".join(lines[at + 1 :])
+        if head := POLICY_RULE.fullmatch(line):
+            rules.append(PolicyRule(head.group(1), head.group(3).startswith("signed"), [head.group(4)]))
+        else:
+            assert line.startswith("  | "), line
+            rules[-1].content.append(line[4:])
+    raise AssertionError(f"no end of the policy in {block!r}")
 
 
 def read_block(block: str) -> tuple[list[Read], list[int]]:

@@ -60,6 +60,7 @@ COMMANDS = {
     "resume": (f"{_CLI}.config:resume", "End a pause."),
     "ignore": (f"{_CLI}.config:ignore", "Keep memd out of a repository."),
     "only": (f"{_CLI}.config:only", "Have memd work in these repositories alone."),
+    "policy": (f"{_CLI}.policy:policy", "Policy files: rules and settings that no session changes."),
     "start": (f"{_CLI}.running:start", "Start the daemon."),
     "stop": (f"{_CLI}.running:stop", "Stop it until the next session start, `memd start` or a write."),
     "restart": (f"{_CLI}.running:restart", "Replace the daemon that runs."),

@@ -59,6 +59,8 @@ def _words(value: object) -> str:
 def _by(one: api.SettingOut) -> Part:
     if not one.is_set:
         return ("default", "dim")
+    if one.policy:
+        return (f"policy {one.policy}", "green")
     day = one.at[:10]
     return (f"signed {day}", "green") if one.signed else (f"not signed, {day}", "yellow")
 
@@ -75,7 +77,9 @@ def get(key: str, as_json: bool) -> None:
     screen.say((one.key, "bold"), f" = {_words(one.value)}")
     screen.say("  ", one.says)
     screen.say(f"  default {_words(one.default)}; takes {one.takes}")
-    if one.is_set:
+    if one.policy:
+        screen.say("  ", _by(one), "; no change counts while that file does")
+    elif one.is_set:
         screen.say("  ", _by(one), f" through {one.surface}", f", session {one.session}" if one.session else "")
 
 

@@ -137,6 +137,15 @@ def _spool(seen: Seen) -> Iterator[Fault]:
         yield Fault("spool-dropped", what, "check the disk; `memd verify` checks the store")
 
 
+def _policies(seen: Seen) -> Iterator[Fault]:
+    """A rule that a file was to give, and that is not told, is not missed by anybody else."""
+    for file in seen.status.get("policy", []):
+        if not file["counts"]:
+            code, how = ("policy-lost", "counts no more") if file["lost"] else ("policy-not-counted", "does not count")
+            where = f" ({file['detail']})" if file["detail"] else ""
+            yield Fault(code, f"the policy file {file['path']} {how}: {file['why']}{where}", file["fix"])
+
+
 def _fired(seen: Seen) -> Iterator[Fault]:
     """Each installed hook, through the very line that stands in the settings."""
     harnesses = sorted({place["harness"] for place in seen.status["installed"]})
@@ -164,5 +173,6 @@ CHECKS: tuple[Callable[[Seen], Iterator[Fault]], ...] = (
     _breaker,
     _hooks,
     _spool,
+    _policies,
     _fired,
 )

@@ -228,7 +228,14 @@ def recall(query: str, k: int, kind: str, explain: bool, all_scopes: bool, super
 
 
 def _lay_out(reply: api.RecallReply, explain: bool) -> None:
-    """Recalled notes for a person: who stands behind it first, then the content, then what is known of its ground."""
+    """Recalled notes for a person: who stands behind it first, then the content, then what is known of its ground.
+
+    Rules of policy files come before them.
+    """
+    for rule in reply.policy:
+        screen.say(("policy", "bold green"), (f"  {rule.repo}" if rule.repo else "", "dim"))
+        for line in rule.text.split("\n"):
+            screen.say("  ", line)
     for found in reply.found:
         note = found.note
         screen.say(*_head(note), ("  " + note.created_at[:10], "dim"))
@@ -241,7 +248,7 @@ def _lay_out(reply: api.RecallReply, explain: bool) -> None:
                 screen.say("  ", (f"changed since: {stale.path} [{stale.signal}]: verify", "yellow"))
         if explain:
             screen.say("  ", (_explained(found), "dim"))
-    if not reply.found:
+    if not reply.found and not reply.policy:
         screen.say(("nothing here bears on that", "dim"))
     if reply.vectors != "full":
         how = "word by word" if reply.vectors else "by words alone"

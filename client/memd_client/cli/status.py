@@ -142,6 +142,7 @@ def _lines(told: dict[str, Any]) -> list[tuple[str, list[Part]]]:
     for waits in _queue(told["queue"]):
         lines.append(("queue", [(waits, "yellow")]))
     lines += [("setting", _setting(setting)) for setting in told["settings"].get("changed", [])]
+    lines += [("policy", _policy(file)) for file in told.get("policy", []) if file["counts"]]
     lines += [("session", _session(session)) for session in told["sessions"]]
     lines += [("key", _person(person)) for person in told["people"]]
     return lines
@@ -220,8 +221,17 @@ def _setting(setting: dict[str, Any]) -> list[Part]:
     """A setting that is not its default, and who stands behind it."""
     value = setting["value"]
     words = " ".join(value) if isinstance(value, list) else str(value)
+    if setting.get("policy"):
+        return [f"{setting['key']} {words}", (f"  policy {setting['policy']}", "green")]
     signed = ("  signed", "green") if setting["signed"] else ("  not signed", "yellow")
     return [f"{setting['key']} {words}", (f"  since {str(setting['at'])[:10]}", "dim"), signed]
+
+
+def _policy(file: dict[str, Any]) -> list[Part]:
+    """A policy file that counts; one that does not is a problem."""
+    rules, locks = screen.count(len(file["directives"]), "rule"), screen.count(len(file["settings"]), "locked setting")
+    behind = "signed" if file["behind"] == "signature" else "out of this user's reach"
+    return [f"{file['path']}: {rules}, {locks}", (f"  {behind}", "green")]
 
 
 def _spooled(spool: dict[str, Any]) -> Part:

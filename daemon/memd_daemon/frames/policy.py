@@ -24,9 +24,7 @@ OPENING: Final = "memd: {n} standing rules from policy files."
 OPENING_ONE: Final = "memd: 1 standing rule from a policy file."
 OPENING_NONE: Final = "memd: no standing rule of the policy files fits here."
 CLOSING: Final = "memd: end of the policy."
-CLOSING_LEFT_OUT: Final = (
-    "memd: end of the policy; {m} more of its rules did not fit: {names} (`memd policy list` has them)."
-)
+CLOSING_LEFT_OUT: Final = "memd: end of the policy; did not fit: {names} (`memd policy list` has them)."
 
 LOST: Final = (
     "memd: the policy file {name} no longer counts: {why} (seen on {date}). "
@@ -70,11 +68,11 @@ def closing(left: Sequence[tuple[str, int]], named: int = LEFT_OUT_IDS_MAX) -> s
     """The block's last line. ``left``: (file, number) of the rules that did not fit, of which the first ``named`` are named."""
     if not left:
         return CLOSING
+    if not named:
+        return CLOSING_LEFT_OUT.format(names=f"{len(left)} rule{'' if len(left) == 1 else 's'}")
     names = ", ".join(f"{name} rule {number}" for name, number in left[:named])
-    others = len(left) - min(len(left), named)
-    counted = f"{others} others" if named else "all"
-    listed = f"{names} and {counted}" if names and others else names or counted
-    return CLOSING_LEFT_OUT.format(m=len(left), names=listed)
+    others = len(left) - named
+    return CLOSING_LEFT_OUT.format(names=f"{names} and {others} others" if others > 0 else names)
 
 
 def block(lines: Sequence[str], left: Sequence[tuple[str, int]] = (), named: int = LEFT_OUT_IDS_MAX) -> str:
@@ -82,11 +80,11 @@ def block(lines: Sequence[str], left: Sequence[tuple[str, int]] = (), named: int
     return "\n".join([opening(len(lines)), *lines, closing(left, named)])
 
 
-def lost(name: str, why: str, seen_at: int, rules: int, locks: int, tags: Sequence[str]) -> str:
+def lost(name: str, why: str, seen_at: int, rules: int, locks: int) -> str:
     """A file that counted, and counts no more. ``rules`` and ``locks``: how many it held; ``seen_at``: UTC, Unix milliseconds."""
     held = ", ".join(
         f"{count} {what}{'' if count == 1 else 's'}"
         for count, what in ((rules, "standing rule"), (locks, "locked setting"))
         if count
     )
-    return LOST.format(name=escape_line(name, tags), why=REASONS[why], date=date(seen_at), held=held)
+    return LOST.format(name=name, why=REASONS[why], date=date(seen_at), held=held)

@@ -18,10 +18,10 @@ import msgspec
 
 from memd_client import wire
 from memd_daemon import limits
-from memd_daemon.model.delivery import NOTICES_UID, Context, Delivery
+from memd_daemon.model.delivery import Context, Delivery
 from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.rules import Candidate, Decision, Situation, decide
-from memd_daemon.service import candidates, capture, names, notices
+from memd_daemon.service import candidates, capture, names, notices, policy_rules
 from memd_daemon.service.clients import Client, client_above
 from memd_daemon.service.contexts import DELIVERED, OFFERED, entered, with_paths
 from memd_daemon.service.hookcounts import HookCounts
@@ -46,24 +46,32 @@ NO_NEWS: Final = TOLD_BEFORE | {PAUSED_RULE, IGNORED_RULE}
 """Rules whose silence the ledger does not keep: `status` tells of a pause, and `memd config log`."""
 
 
+LOOKED_AT: Final = frozenset({Moment.SESSION_START, Moment.POST_COMPACTION})
+"""When policy files are looked at before anything is told."""
+
+Block = notices.Notices | policy_rules.Block
+"""What stands before the notes of a start's bundle and is no note."""
+
+
 class Owed(NamedTuple):
-    """The bundle that a context was owed: memd's own lines, then the notes."""
+    """The bundle that a context was owed: memd's own lines, the rules of policy files, then the notes."""
 
     told: Decision = Decision()
-    lines: notices.Notices | None = None
+    blocks: tuple[Block, ...] = ()
+    stands: bool = False  # whether a block was left out because this context has it, or is just being sent it
 
     @property
     def text(self) -> str:
-        return BLOCK_BREAK.join(filter(None, (self.lines.text if self.lines else "", self.told.text)))
+        return BLOCK_BREAK.join(filter(None, (*(block.text for block in self.blocks), self.told.text)))
 
     @property
     def tokens(self) -> int:
-        return self.told.tokens + (self.lines.tokens if self.lines else 0)
+        return self.told.tokens + sum(block.tokens for block in self.blocks)
 
     @property
     def goes(self) -> bool:
         """Whether anything of it goes out."""
-        return bool(self.told.chosen or self.lines)
+        return bool(self.told.chosen or self.blocks)
 
 
 class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,6 +200,8 @@ class Deliverer:
         """Stores a prompt's turn and searches the notes for it; resolves the paths of a file moment."""
         asked, vectors = None, ""
         hits: Sequence[Hit] = ()
+        if event.moment in LOOKED_AT:
+            self._parts.policies.look(self._parts)
         if event.moment == Moment.PROMPT_SUBMIT:
             now_ms = self._parts.now_ms()
             is_silent = silence_at(self._parts.settings(), now_ms, place).everything
@@ -253,13 +263,19 @@ class Deliverer:
     ) -> Owed:
         trigger = Moment(context.bundle_trigger)
         now = situation(self._parts, ledger, call, context, harness, trigger, harness.CAP_UNITS)
-        own = self._board.at_start(snapshot, call.place) if not context.agent else None
-        if own is not None and now.standing.get(NOTICES_UID) == own.digest:
-            own = None
-        if call.here.everything:
-            return Owed(Decision(), own)
+        is_silent = bool(call.here.everything)
+        policy = policy_rules.at_start(self._parts, snapshot, call.place, now, is_silent=is_silent)
+        lines = self._board.at_start(snapshot, call.place) if not context.agent else None
+        stand = [block for block in (lines, policy) if block is not None and _stands(now, block)]
+        blocks = tuple(block for block in (lines, policy) if block is not None and block not in stand)
+        if is_silent:
+            return Owed(Decision(), blocks, bool(stand))
         found = candidates.at_start(self._parts, snapshot, ledger, call.place, context)
-        return Owed(self._decided(snapshot, harness, _after(now, own, harness), found), own)
+        if policy in blocks:
+            now = _after(now, policy, harness, limits.POLICY_LEAVES_TOKENS)
+        if lines in blocks:
+            now = _after(now, lines, harness, limits.SETTING_START_MIN_TOKENS)
+        return Owed(self._decided(snapshot, harness, now, found), blocks, bool(stand))
 
     def _decided(self, snapshot: Snapshot, harness: Harness, now: Situation, found: list[Candidate]) -> Decision:
         """What `decide` says, kept: starts of a repository are told the very same, edits of a file find the same notes standing.
@@ -336,7 +352,7 @@ class Deliverer:
         said = BLOCK_BREAK.join(text for text in (owed.text, own.text) if text)
         answer = HookAnswer(hold=said) if held else HookAnswer(context=said)
         chosen, left_out = (*owed.told.chosen, *own.chosen), (*owed.told.left_out, *own.left_out)
-        if not owed.lines and not chosen and all(left.rule in NO_NEWS for left in left_out):
+        if not owed.blocks and not chosen and all(left.rule in NO_NEWS for left in left_out):
             return answer, None, context
         delivery = Delivery(
             request=call.hook.request_id,
@@ -350,7 +366,7 @@ class Deliverer:
             repo=call.place.scope,
             held=held,
             bundle=owed.goes,
-            notes=(*((owed.lines.delivered(),) if owed.lines else ()), *(c.delivered() for c in chosen)),
+            notes=(*(block.delivered() for block in owed.blocks), *(c.delivered() for c in chosen)),
             left_out=left_out,
             tokens=owed.tokens + own.tokens,
             vectors=call.vectors,
@@ -379,19 +395,25 @@ def _goes_out(hook: wire.Hook, delivery: Delivery, reply: bytes) -> bool:
     return bool(reply or not delivery.notes) and hook.deadline_ns > time.monotonic_ns()
 
 
-def _after(now: Situation, own: notices.Notices | None, harness: Harness) -> Situation:
-    """The moment with what memd's own lines leave of budget and cap; directives keep their floor."""
-    if own is None:
+def _stands(now: Situation, block: Block) -> bool:
+    row = block.delivered()
+    return now.standing.get(row.uid) == row.digest
+
+
+def _after(now: Situation, block: Block | None, harness: Harness, least: int) -> Situation:
+    """The moment with what a block leaves of budget and cap; ``least`` tokens stay in any case, as far as there were any."""
+    if block is None:
         return now
+    cost = block.tokens + 1
 
     def left(budget: int) -> int:
-        return max(budget - own.tokens - 1, min(budget, limits.SETTING_START_MIN_TOKENS))
+        return max(budget - cost, min(budget, least))
 
     return msgspec.structs.replace(
         now,
         budget_tokens=left(now.budget_tokens),
         rest=now.rest and msgspec.structs.replace(now.rest, budget_tokens=left(now.rest.budget_tokens)),
-        cap_units=now.cap_units - harness.cost_units(own.text + BLOCK_BREAK),
+        cap_units=now.cap_units - harness.cost_units(block.text + BLOCK_BREAK),
     )
 
 
@@ -402,5 +424,6 @@ def _bundle_after(context: Context, owed: Owed, here: Silence) -> str:
         return context.bundle
     if owed.goes:
         return OFFERED
-    waits = context.bundle == OFFERED and any(left.rule in TOLD_BEFORE for left in owed.told.left_out)
+    stands = owed.stands or any(left.rule in TOLD_BEFORE for left in owed.told.left_out)
+    waits = context.bundle == OFFERED and stands
     return OFFERED if waits else DELIVERED

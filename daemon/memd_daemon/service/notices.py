@@ -4,6 +4,7 @@
   own start, to every main context whose start bundle falls into that day.
 - An unsigned **pause** or **list** that bears on the place is told for as long as it does, a pause that is over and a list that was
   changed for a day after. The other unsigned settings are told while they stand.
+- A **policy file** that counts no more is told of until it does again (service/policy.py).
 - A key's **enrolment** is told for `limits.ENROLMENT_TOLD_DAYS`.
 
 Notices are part of the start bundle: they stand before its notes, count against its budget and its client's cap, and are told once
@@ -23,6 +24,7 @@ import msgspec
 
 from memd_daemon import errors, limits
 from memd_daemon.frames import notices as words
+from memd_daemon.frames import policy as policy_words
 from memd_daemon.model.delivery import NOTICES_UID, DeliveredNote
 from memd_daemon.model.ids import hybrid_ms
 from memd_daemon.model.setting_keys import HOLD, IGNORE, LISTS, PAUSE, covers
@@ -67,6 +69,7 @@ class Board:
             self._of, self._keys = settings, enrolments(snapshot, self._parts.store.info.store)
         now_ms = self._parts.now_ms()
         lines = [
+            *_of_policies(self._parts, now_ms),
             *_of_stop(snapshot, now_ms),
             *_of_settings(settings, place, now_ms),
             *_of_keys(self._keys, now_ms, self._parts.tags),
@@ -76,6 +79,16 @@ class Board:
         text = "\n".join(lines)
         digest = hashlib.sha256(text.encode()).digest()[: limits.RENDERING_DIGEST_BYTES]
         return Notices(text=text, digest=digest, tokens=self._parts.cost(text))
+
+
+# --- policy files
+
+
+def _of_policies(parts: Parts, now_ms: int) -> Iterator[str]:
+    for file in parts.policies.lost(now_ms):
+        if file.counted is not None:
+            kept = file.counted
+            yield policy_words.lost(file.name, file.why, kept.lost, kept.rules, kept.locks)
 
 
 # --- settings

@@ -21,6 +21,7 @@ from memd_daemon.service.behind import Behind
 from memd_daemon.service.calls import Calls
 from memd_daemon.service.findings import Findings
 from memd_daemon.service.known import KnownViews
+from memd_daemon.service.policy import Policies
 from memd_daemon.service.search import Search
 from memd_daemon.service.standing import KnownSettings
 from memd_daemon.service.struck import Struck
@@ -56,6 +57,7 @@ class Parts:
     checkouts: Checkouts = field(default_factory=Checkouts)
     views: KnownViews = field(default_factory=KnownViews)
     known_settings: KnownSettings = field(default_factory=KnownSettings)
+    policies: Policies = field(default_factory=Policies)
     tally: Tally = field(default_factory=Tally)
     behind: Behind = field(default_factory=Behind)
     findings: Findings = field(default_factory=Findings)

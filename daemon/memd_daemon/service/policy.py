@@ -15,6 +15,7 @@ that counted last never does. A file of another user, which this one cannot have
 signed, holds nothing that could be lost: so is one ended.
 """
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -188,10 +189,9 @@ def _kept_in(snapshot: Snapshot) -> dict[tuple[str, str], Counted]:
     kept = {}
     for key, raw in snapshot.settings(_KEPT):
         _, place, name = key.split("/", 2)
-        try:
-            kept[place, name] = msgspec.msgpack.decode(raw, type=Counted)
-        except msgspec.MsgspecError:  # of whatever somebody may have written into the store
-            continue
+        with contextlib.suppress(msgspec.MsgspecError):  # of whatever somebody may have written into the store
+            if files.is_plain_name(name):
+                kept[place, name] = msgspec.msgpack.decode(raw, type=Counted)
     return kept
 
 

@@ -10,6 +10,8 @@ from memd_daemon.model.words import Kind, Provenance, SourceType
 from memd_daemon.service.asker import asker_of
 from memd_daemon.service.explain import note_out
 from memd_daemon.service.parts import Parts
+from memd_daemon.service.policy_rules import Asked, asked
+from memd_daemon.service.policy_told import rules_out
 from memd_daemon.service.repos import place_of, scopes_at
 from memd_daemon.service.search import Hit
 from memd_daemon.service.views import view_of
@@ -29,6 +31,8 @@ def recall(parts: Parts, request: api.Recall) -> api.RecallReply:
     vector = parts.search.embed(query)
     with parts.store.read() as snapshot:
         scopes = _all_scopes(snapshot) if request.all_scopes else scopes_at(place, asker.session)
+        is_asked = request.kind in ("", Kind.DIRECTIVE)
+        policy = asked(parts, snapshot, None if request.all_scopes else place, query, vector) if is_asked else Asked()
         hits = parts.search.find(query, scopes, limits.RECALL_MAX_K, vector=vector, cold=request.superseded)
         ranked = _ranked(parts, snapshot, hits, request)[:k]
         views = [view_of(parts, snapshot, note, place) for _, _, note in ranked]
@@ -39,7 +43,8 @@ def recall(parts: Parts, request: api.Recall) -> api.RecallReply:
         ]
     _first_recalled(parts, views)
     used = "full" if vector is not None else "table" if any(h.cosine is not None for h in hits) else ""
-    return api.RecallReply(found=found, text=bundle(views, texts) + "\n", vectors=used)
+    text = "".join(f"{block}\n" for block in (policy.text, bundle(views, texts)) if block)
+    return api.RecallReply(found=found, text=text, vectors=used, policy=rules_out(policy.rules))
 
 
 def _all_scopes(snapshot: Snapshot) -> tuple[str, ...]:

@@ -218,6 +218,28 @@ def _by_remote(snapshot: Snapshot, checkout: Checkout) -> bytes | None:
     return by_remote
 
 
+def is_named(snapshot: Snapshot, place: Place, named: str) -> bool:
+    """Whether a remote, or the path of a folder that it is or lies in, names the repository of a place.
+
+    A repository that was known under a remote stays so, whatever stands in its own settings since.
+    """
+    if named.startswith("/"):
+        real = real_path(named)
+        keys = [_key("common", path) for path in (real, f"{real}/.git")]
+        here = f"{place.checkout.root}/{place.inside}"
+        if here.startswith(real.rstrip("/") + "/"):
+            return True
+    else:
+        keys = [_key("remote", remote) for remote in (normalize_remote(named), _bare_remote(named))]
+    return any(found and place.scope == f"repo:{uid_text(found)}" for found in map(snapshot.setting, keys))
+
+
+def _bare_remote(named: str) -> str:
+    """``host/path`` as somebody may write it without a scheme."""
+    host, _, path = named.partition("/")
+    return f"{host.lower()}/{path.strip('/').removesuffix('.git')}"
+
+
 def _is_gone(snapshot: Snapshot, uid: bytes) -> bool:
     """Whether every path at which the repository was seen is there no more."""
     known = _known(snapshot, uid)

@@ -80,6 +80,7 @@ def _out(snapshot: Snapshot, settings: Settings, key: Key, now_ms: int) -> api.S
         session=change.session if change else "",
         says=key.says,
         takes=key.takes,
+        policy=settings.locks[key.name].surface if key.name in settings.locks else "",
     )
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from memd_client import __version__, api
 from memd_daemon import limits
-from memd_daemon.service import settings, spool
+from memd_daemon.service import policy_told, settings, spool
 from memd_daemon.service.enrolments import enrolments
 from memd_daemon.service.explain import delivery_out, ids_of, iso
 from memd_daemon.service.hookcounts import HookCounts
@@ -24,6 +24,7 @@ def status(parts: Parts, counts: HookCounts, started_ms: int) -> api.StatusReply
         model = parts.search.model_id
         waiting = len(snapshot.unembedded(model, limits.STATUS_QUEUE_MAX)) if model else 0
     last = next(parts.ledger.deliveries(), None)
+    policies, policy_problems = policy_told.in_status(parts)
     return api.StatusReply(
         daemon=_daemon(parts, started_ms),
         store=store,
@@ -39,8 +40,9 @@ def status(parts: Parts, counts: HookCounts, started_ms: int) -> api.StatusReply
         queue={name: store.pop(name) for name in ("proposals", "conflicts", "review", "proposed")},
         sessions=_sessions(parts),
         people=people,
-        problems=[*_problems(parts, spooled), *parts.findings.told()],
+        problems=[*_problems(parts, spooled), *policy_problems, *parts.findings.told()],
         settings={"changed": changed},
+        policy=policies,
     )
 
 
