@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd_daemon.model import event as ev
-from memd_daemon.model import fold, ids
+from memd_daemon.model import fold, ids, proof
 from tests.daemon.lives import payload_for, states
 from tests.store.making import digest_of, event, recorded
 
@@ -49,7 +49,7 @@ def test_every_type_has_a_payload_a_version_and_a_fate() -> None:
     about_the_store = {"key_enrolled", "key_rejected", "setting_changed"}
     assert set(fold.TRANSITIONS) == set(ev.PAYLOADS) - about_the_store
     assert set(ev.LOCAL_TYPES).isdisjoint(ev.PAYLOADS)
-    assert set(fold.PERSON_ONLY) <= set(fold.TRANSITIONS)
+    assert set(proof.PERSON_ONLY) <= set(fold.TRANSITIONS)
 
 
 @pytest.mark.parametrize("type_", sorted(fold.TRANSITIONS))

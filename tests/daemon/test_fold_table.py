@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from memd_daemon.model import event as ev
-from memd_daemon.model import fold
+from memd_daemon.model import fold, proof
 from memd_daemon.model.fold import Effect
 from memd_daemon.model.ids import NO_UID
 from tests.daemon.lives import CONTENT, OTHER, REASON, Life, axes, payload_for, states
@@ -36,7 +36,7 @@ LEGAL = [
     ("closed", "reopened", {"task": "open"}),
 ]
 
-PERSON_ONLY = sorted(fold.PERSON_ONLY.items())
+PERSON_ONLY = sorted(proof.PERSON_ONLY.items())
 
 # (start, event type, what it does) for each step that changes no axis
 WITHOUT_CHANGE = [
@@ -350,7 +350,7 @@ def test_a_directive_widens_by_signature_alone(
 ) -> None:
     """Narrowing is anybody's; holding somewhere new is a person's. Other kinds move freely."""
     change = ev.Amended(scope=new_scope, under=new_under)
-    assert fold.widens(scope, under, new_scope, new_under) is wider
+    assert proof.widens(scope, under, new_scope, new_under) is wider
     life = Life(kind="directive", scope=scope, under=under).then("amended", change)
     assert life.effect == (NONE if wider else APPLIED)
     assert life.then("amended", change, actor="human", signed=True).now.scope == new_scope

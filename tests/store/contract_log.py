@@ -77,6 +77,29 @@ class LogContract:
         pen.store.write(lambda txn: txn.append([good], at=NOON))
         assert pen.note(uid).provenance == "human"
 
+    @pytest.mark.parametrize("act", ["forgotten", "promoted", "amended", "restored"])
+    def test_what_only_a_signature_can_do_is_not_written_without_one(self, pen: Pen, act: str) -> None:
+        """Not as anybody's: the fold would ignore it, so it is refused. Signed it stands."""
+        uid = pen.record(kind="directive" if act == "amended" else "finding")
+        pen.enrol(ANNA)
+        if act == "restored":
+            pen.endorse(uid, ANNA)
+            pen.act(uid, "archived", ev.Reasoned(), by=ANNA)
+        newest = pen.note(uid).revisions[-1].content
+        payload = {
+            "forgotten": ev.Nothing(),
+            "promoted": ev.Promoted(to="human", revision=1, content=newest),
+            "amended": ev.Amended(scope="global"),
+            "restored": ev.Reasoned(),
+        }[act]
+        before = pen.note(uid)
+        with pytest.raises(NotSigned):
+            pen.act(uid, act, payload)
+        assert pen.note(uid) == before
+        pen.act(uid, act, payload, by=ANNA)
+        assert pen.note(uid) != before
+        assert verify(pen.store) == []
+
     def test_a_signature_is_not_used_twice(self, pen: Pen) -> None:
         """Replayed on another note, or again on the same one, it proves nothing."""
         first, second = pen.record("same words"), pen.record("same words")

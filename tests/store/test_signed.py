@@ -21,7 +21,7 @@ from tests.store.making import (
 
 from memd_daemon.errors import BadRequest, BadSignature, NotSigned
 from memd_daemon.model import event as ev
-from memd_daemon.model import fold, trust
+from memd_daemon.model import proof, trust
 from memd_daemon.model.event import Event, Stored
 from memd_daemon.model.note import Note
 from memd_daemon.store import keys
@@ -43,7 +43,7 @@ def pen() -> Pen:
 
 
 def payloads(note: Note) -> dict[str, msgspec.Struct]:
-    """What a person signs on a note: everything of `fold.PERSON_ONLY`, and what needs a person whatever the note is."""
+    """What a person signs on a note: everything of `proof.PERSON_ONLY`, and what needs a person whatever the note is."""
     return {
         "promoted": ev.Promoted(to="human", revision=note.revision, content=note.revisions[-1].content),
         "forgotten": ev.Nothing(),
@@ -60,7 +60,7 @@ def payloads(note: Note) -> dict[str, msgspec.Struct]:
     }
 
 
-TYPES = (*fold.PERSON_ONLY, "promoted", "forgotten", "reinstated", "confirmed")
+TYPES = (*proof.PERSON_ONLY, "promoted", "forgotten", "reinstated", "confirmed")
 
 
 def note_for(pen: Pen, type_: str) -> bytes:

@@ -4,8 +4,8 @@
 the note, or None where the event's precondition does not hold at its place: then it has no effect, and `memd log` says so.
 On a note that a person endorsed, the acts in `PERSON_ONLY` have no effect unless signed: they stand as proposals, where a person
 could carry them out at their place. A person's signed act on the note settles the proposals that stood before it, whatever it
-decides. An event that claims the actor `human` and is not signed (model/trust.py) has no effect at all; a signature under any other
-actor makes no person of it.
+decides. An event that needs a signature (model/proof.py) and has none that stands (model/trust.py) has no effect at all; a
+signature under any other actor than `human` makes no person of it.
 
 The result depends on the set of events alone, not on the order of their arrival (model/fold_order.py). An event whose parents are
 missing waits.
@@ -22,6 +22,7 @@ from memd_daemon.model.event import Stored
 from memd_daemon.model.fold_order import order as order
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note, Proposal, Reinstatement, ReviewFlag, Revision, Revocation
+from memd_daemon.model.proof import PERSON_ONLY, is_endorsed, needs_signature
 from memd_daemon.model.words import Actor, Kind, Priority, Provenance, SourceType
 
 
@@ -35,19 +36,6 @@ class Effect(StrEnum):
 
 
 Transition = Callable[[Note, Stored, msgspec.Struct], Note | None]
-
-
-PERSON_ONLY: Final[dict[str, str]] = {
-    "revoked": "revoke",
-    "superseded": "supersede",
-    "absorbed": "absorb",
-    "revised": "revise",
-    "archived": "archive",
-    "amended": "change",
-    "closed": "close",
-    "conflict_resolved": "change",
-}
-"""Acts on an endorsed note that only a person may take, and the word under which they are proposed."""
 
 
 _KINDS: Final = frozenset(Kind)
@@ -87,11 +75,10 @@ def step(note: Note | None, stored: Stored) -> tuple[Note | None, Effect]:
         payload = ev.payload_of(stored.event)
     except (msgspec.ValidationError, msgspec.DecodeError):
         payload = None
-    by_person = stored.event.actor == Actor.HUMAN
-    if payload is None or (by_person and not stored.signed):
-        return (note and _noted(note, stored)), Effect.NONE
-    if stored.signed and not by_person:
+    if stored.signed and stored.event.actor != Actor.HUMAN:
         stored = msgspec.structs.replace(stored, signed=False)
+    if payload is None or (not stored.signed and needs_signature(note, stored.event, payload)):
+        return (note and _noted(note, stored)), Effect.NONE
     if note is None:
         begun = _recorded(stored, cast(ev.Recorded, payload)) if stored.event.type == "recorded" else None
         return begun, Effect.APPLIED if begun else Effect.NONE
@@ -104,7 +91,7 @@ def _step_known(note: Note, stored: Stored, payload: msgspec.Struct) -> tuple[No
     if note.forgotten or type_ not in TRANSITIONS or (type_ == "revoked" and stored.event.actor == Actor.SYSTEM):
         return seen, Effect.NONE
     further = type_ == "revoked" and note.revoked
-    for_person = type_ in PERSON_ONLY and _endorsed(note) and not stored.signed and not further
+    for_person = type_ in PERSON_ONLY and is_endorsed(note) and not stored.signed and not further
     judged = msgspec.structs.replace(stored, signed=True) if for_person else stored  # could a person do it here?
     after = TRANSITIONS[type_](seen, judged, payload)
     if after is None:
@@ -124,10 +111,6 @@ def _noted(note: Note, stored: Stored) -> Note:
     event = stored.event
     left = () if note.heads == event.parents else sorted(set(note.heads).difference(event.parents))
     return msgspec.structs.replace(note, heads=tuple(sorted((*left, event.uid))), events=note.events + 1)
-
-
-def _endorsed(note: Note) -> bool:
-    return note.provenance == Provenance.HUMAN
 
 
 def _propose_instead(note: Note, after: Note, stored: Stored, payload: msgspec.Struct) -> Note:
@@ -195,8 +178,6 @@ def _promoted(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     if ladder.index(Provenance(p.to)) != ladder.index(Provenance(newest.provenance)) + 1:
         return None
     if p.revision != note.revision or p.content != newest.content:
-        return None
-    if p.to == Provenance.HUMAN and not stored.signed:
         return None
     key_id = stored.event.key_id if p.to == Provenance.HUMAN else b""
     raised = msgspec.structs.replace(newest, provenance=p.to, key_id=key_id)
@@ -315,36 +296,22 @@ def _archived(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
 
 
 def _restored(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
-    if note.shelf != "archived" or (_endorsed(note) and not stored.signed):
+    if note.shelf != "archived":
         return None
     return msgspec.structs.replace(note, shelf="active")
-
-
-def widens(old_scope: str, old_under: str, scope: str, under: str) -> bool:
-    """Whether the new scope may hold somewhere the old one does not."""
-    if old_scope == "global":
-        return False
-    if scope == old_scope:
-        return old_under != "" and under != old_under and not under.startswith(old_under + "/")
-    return not scope.startswith("session:") or old_scope.startswith("session:")
 
 
 def _amended(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     p = cast(ev.Amended, p)
     if p.priority and p.priority not in _PRIORITIES:
         return None
-    scope = p.scope or note.scope
-    under = note.under if p.under is None else p.under
-    moved = (scope, under) != (note.scope, note.under)
-    if moved and note.kind == Kind.DIRECTIVE and not stored.signed and widens(note.scope, note.under, scope, under):
-        return None
     return msgspec.structs.replace(
         note,
         priority=p.priority or note.priority,
         tags=note.tags if p.tags is None else p.tags,
         anchors=note.anchors if p.anchors is None else p.anchors,
-        scope=scope,
-        under=under,
+        scope=p.scope or note.scope,
+        under=note.under if p.under is None else p.under,
     )
 
 
@@ -377,14 +344,14 @@ def _reviewed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
 
 def _proposed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     p = cast(ev.Proposed, p)
-    if not _endorsed(note) or p.act not in _PROPOSALS:
+    if not is_endorsed(note) or p.act not in _PROPOSALS:
         return None
     proposal = Proposal(event=stored.event.uid, act=p.act, at=stored.event.at, reason=p.reason, by=p.by)
     return msgspec.structs.replace(note, proposals=(*note.proposals, proposal))
 
 
 def _forgotten(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
-    return msgspec.structs.replace(note, forgotten=True) if stored.signed else None
+    return msgspec.structs.replace(note, forgotten=True)
 
 
 TRANSITIONS: Final[dict[str, Transition]] = {

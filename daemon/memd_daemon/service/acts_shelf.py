@@ -3,8 +3,8 @@
 from memd_client import api
 from memd_daemon import errors
 from memd_daemon.model import event as ev
-from memd_daemon.model.fold import widens
 from memd_daemon.model.note import Note
+from memd_daemon.model.proof import widens
 from memd_daemon.model.words import Kind, Priority, Provenance
 from memd_daemon.service.case import Case
 from memd_daemon.service.repos import GLOBAL

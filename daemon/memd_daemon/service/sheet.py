@@ -2,7 +2,7 @@
 
 An act says what it wants of which note (`Sheet.add`); the sheet knows who may:
 
-- an act of `fold.PERSON_ONLY` on a note that a person endorsed becomes `proposed`, and nothing of it happens (model.md, section 2);
+- an act of `proof.PERSON_ONLY` on a note that a person endorsed becomes `proposed`, and nothing of it happens (model.md, 2);
 - where the asker can sign, its events on endorsed notes are marked to be signed instead, and the act becomes a plan;
 - what needs a person whatever the note's class is (``by_person``) is refused where nobody can sign.
 
@@ -19,9 +19,9 @@ import msgspec
 
 from memd_daemon import errors, limits
 from memd_daemon.model import event as ev
-from memd_daemon.model.fold import PERSON_ONLY
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note
+from memd_daemon.model.proof import PERSON_ONLY
 from memd_daemon.model.words import Actor, Provenance
 from memd_daemon.service.asker import Asker
 from memd_daemon.service.parts import Parts

@@ -17,8 +17,8 @@ from memd_daemon.model import fold, trust
 from memd_daemon.model.event import GENESIS, Header, Stored
 from memd_daemon.model.ids import UID_BYTES, hybrid_next, uuid7
 from memd_daemon.model.note import Note, decode_note, encode_note
+from memd_daemon.model.proof import needs_signature
 from memd_daemon.model.turn import Turn
-from memd_daemon.model.words import Actor
 from memd_daemon.store import keys
 from memd_daemon.store.indexes import replace_rows, rows_of
 from memd_daemon.store.kv import Writing
@@ -44,10 +44,12 @@ def encode_row(body: bytes, sig: bytes) -> bytes:
 
 
 class Placed(NamedTuple):
-    """An event in the log of its subject, its signature judged. ``waits``: for a parent that is not here."""
+    """An event in the log of its subject, its signature judged. ``waits``: for a parent that is not here; ``before``: the note as
+    it was without it."""
 
     stored: Stored
     waits: bool
+    before: Note | None
 
 
 class LogTxn(LogSnapshot):
@@ -90,11 +92,11 @@ class LogTxn(LogSnapshot):
         row = encode_row(draft.body, draft.sig)
         try:
             stored = decode_stored(row, header, index)
-            known = ev.payload_of(stored.event) is not None
+            payload = ev.payload_of(stored.event)
         except BROKEN as error:
             raise BadRequest(f"an event that cannot be read: {error}") from error
         event = stored.event
-        if not known or len(event.uid) != UID_BYTES or len(event.note) != UID_BYTES:
+        if payload is None or len(event.uid) != UID_BYTES or len(event.note) != UID_BYTES:
             raise BadRequest(f"an event of the unknown type {event.type} {event.v}")
         if self.kv.get(keys.EVENT_UIDS, event.uid) is not None:
             raise BadRequest("an event that is recorded already")
@@ -102,16 +104,17 @@ class LogTxn(LogSnapshot):
         placed = self._place(stored)
         if placed.waits:
             raise BadRequest("an event whose parents are not here")
-        self._refuse_unproved(placed.stored)
+        self._refuse_unproved(placed, payload)
 
-    def _refuse_unproved(self, stored: Stored) -> None:
-        event = stored.event
+    def _refuse_unproved(self, placed: Placed, payload: msgspec.Struct) -> None:
+        """What the fold would ignore for want of a signature is not written."""
+        stored, event = placed.stored, placed.stored.event
         if event.type in trust.KEY_TYPES:
             if not stored.sig:
                 raise NotSigned  # the first key too: it signs itself, so that nobody enrols one that he does not hold
             if event.uid not in self.identity().accepted:
                 raise BadSignature
-        elif event.actor == Actor.HUMAN and not stored.sig:
+        elif not stored.sig and needs_signature(placed.before, event, payload):
             raise NotSigned
         elif stored.sig and not stored.signed:
             raise BadSignature
@@ -193,7 +196,7 @@ class LogTxn(LogSnapshot):
         fresh = twin is None and tail.waiting == 0 and not strays and subject != self.info.store
         simple = fresh and (waits or place > tail.place)
         self.trusted.add(stored)
-        placed = self._carry_on(stored, before, waits) if simple else self._fold_anew(stored)
+        placed = self._carry_on(stored, before, waits) if simple else self._fold_anew(stored, before)
         waiting = tail.waiting + waits if simple else self._count_waiting(subject)
         new = Tail(place=max(place, tail.place), events=tail.events + 1, waiting=waiting)
         self.kv.put(keys.TAILS, subject, _encoder.encode(new))
@@ -201,7 +204,7 @@ class LogTxn(LogSnapshot):
 
     def _carry_on(self, stored: Stored, before: Note | None, waits: bool) -> Placed:
         if waits:
-            return Placed(stored, waits)
+            return Placed(stored, waits, before)
         if stored.sig:
             seen = before
             if before is None or before.heads != tuple(sorted(set(stored.event.parents))):
@@ -210,9 +213,9 @@ class LogTxn(LogSnapshot):
             stored = msgspec.structs.replace(stored, signed=signed)
         after, _ = fold.step(before, stored)
         self._put_note(stored.event.note, before, after)
-        return Placed(stored, waits)
+        return Placed(stored, waits, before)
 
-    def _fold_anew(self, stored: Stored) -> Placed:
+    def _fold_anew(self, stored: Stored, before: Note | None) -> Placed:
         subject = stored.event.note
         if subject == self.info.store:
             self._identity = None
@@ -223,7 +226,7 @@ class LogTxn(LogSnapshot):
         done = {s.event.uid for s in fold.order(known)[0]}
         self._put_note(subject, self._entered(subject), fold.fold(known))
         itself = next((s for s in known if s.place == stored.place), stored)
-        return Placed(itself, stored.event.uid not in done)
+        return Placed(itself, stored.event.uid not in done, before)
 
     def _judge_anew(self) -> None:
         """A key event that came late may change what was signed after it: notes with signatures are folded anew."""
