@@ -18,6 +18,9 @@ from memd_client.policies import PolicyOut as PolicyOut
 from memd_client.policies import PolicyRuleOut as PolicyRuleOut
 from memd_client.reasons import Why as Why
 from memd_client.reasons import WhyReply as WhyReply
+from memd_client.setting_verbs import ChangeSetting as ChangeSetting
+from memd_client.setting_verbs import Settings as Settings
+from memd_client.setting_verbs import SettingsLog as SettingsLog
 from memd_client.values import AnchorOut as AnchorOut
 from memd_client.values import BehindOut as BehindOut
 from memd_client.values import ChangedSetting as ChangedSetting
@@ -66,6 +69,9 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     tombstones: list[str] = []
     told: list[str] = []  # what else the writer should know, a sentence each
     plan: Plan | None = None  # set where a signature is asked for: nothing is recorded yet
+    redacted: bool = False  # whether something was taken out of the content before it was stored
+    revoked: int = 0  # the note that this one contradicts or supersedes, where it stands revoked now; 0: none
+    superseded: int = 0  # likewise, where it is superseded
 
 
 class Remember(Request, frozen=True):
@@ -103,6 +109,8 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     uid: str
     told: list[str] = []
+    revoked: int = 0  # of a write, as in `Remembered`
+    superseded: int = 0
 
 
 class Seal(Request, frozen=True):
@@ -170,7 +178,7 @@ class LogReply(msgspec.Struct, frozen=True, kw_only=True):
     events: list[EventOut]
     head: str = ""  # how the note stands, in a line
     more: int = 0  # how many earlier ones there are
-    local_since: str = ""  # deliveries before this time were not looked through; "" where all were
+    local_since: str = ""  # deliveries before this time are not kept, or were not looked through; "" where all were
 
 
 class Log(Request, frozen=True):
@@ -328,36 +336,6 @@ class Enrol(Request, frozen=True):
     signer: bytes = b""  # a public key; b"" is the new key itself, which makes the first of a store
     rejects: list[bytes] = []  # ids of keys
     acts: bool = False  # tell what each key signed, too
-
-
-class Settings(Request, frozen=True):
-    """Every setting as it stands; with ``key`` that one."""
-
-    VERB = "settings"
-    REPLY = SettingsReply
-
-    key: str = ""
-
-
-class ChangeSetting(Request, frozen=True):
-    """One change. ``how``: `set` (to ``values``), `unset`, or for a list `add` and `remove`. ``sign``: comes back as a plan."""
-
-    VERB = "set"
-    REPLY = ChangedSetting
-
-    key: str
-    how: str = "set"
-    values: list[str] = []
-    sign: bool = False
-
-
-class SettingsLog(Request, frozen=True):
-    """Every change of a setting, oldest first; with ``key`` that one's."""
-
-    VERB = "settings-log"
-    REPLY = SettingsLogReply
-
-    key: str = ""
 
 
 class StatusReply(msgspec.Struct, frozen=True, kw_only=True):

@@ -188,7 +188,7 @@ class Policies:
 def _kept_in(snapshot: Snapshot) -> dict[tuple[str, str], Counted]:
     kept = {}
     for key, raw in snapshot.settings(_KEPT):
-        _, place, name = key.split("/", 2)
+        place, _, name = key.removeprefix(_KEPT).partition("/")
         with contextlib.suppress(msgspec.MsgspecError):  # of whatever somebody may have written into the store
             if files.is_plain_name(name):
                 kept[place, name] = msgspec.msgpack.decode(raw, type=Counted)

@@ -91,7 +91,7 @@ def in_status(parts: Parts) -> tuple[list[dict[str, Any]], list[dict[str, str]]]
 
 
 def _no(one: api.PolicyOut) -> str:
-    return f"counts no more (seen {one.lost[:10]})" if one.lost else "does not count"
+    return f"counts no more (seen {one.lost.partition('T')[0]})" if one.lost else "does not count"
 
 
 def _because(one: api.PolicyOut) -> str:
