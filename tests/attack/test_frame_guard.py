@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from memd_daemon.frames import policy
 from memd_daemon.frames.envelope import bundle
 from memd_daemon.frames.history import event_line
 from memd_daemon.frames.hold import HELD
@@ -38,6 +39,7 @@ from memd_daemon.model.event import (
     make_payload,
 )
 from memd_daemon.model.note import Note, Revision
+from memd_daemon.model.policy import Behind, Directive
 from memd_daemon.model.view import (
     EventView,
     EvidenceView,
@@ -50,7 +52,7 @@ from memd_daemon.model.view import (
 )
 from memd_hooks.harness import BY_NAME
 from tests.attack.frame_attacks import ATTACKS, CLIENT_TAGS, HARMLESS, MISSES_AT_FIRST_RUN
-from tests.frames.grammar import read_start
+from tests.frames.grammar import read_policy, read_start
 
 PLAIN: Final = "Sentinelword"
 MARK: Final = "  | "
@@ -376,6 +378,25 @@ def test_no_note_makes_a_notice() -> None:
         notices, notes, _ = read_start(_bundled(_view(content=text)))
         assert notices == []
         assert len(notes) == 3
+
+
+def test_no_note_makes_a_rule_of_a_policy_file() -> None:
+    """What memd tells from policy files stands before the notes, and no content can stand there."""
+    for text in ATTACKS.values():
+        block = _bundled(_view(content=unicodedata.normalize("NFC", text)))
+        assert read_policy(block) == ([], block)
+
+
+@pytest.mark.parametrize("behind", list(Behind))
+def test_a_rule_of_a_policy_file_makes_nothing_else(behind: Behind) -> None:
+    """Neither a note, nor another rule, nor the end of the policy, nor another line of memd's."""
+    for text in ATTACKS.values():
+        rule = Directive(number=1, text=unicodedata.normalize("NFC", text))
+        lines = [policy.rule_line(name, behind, rule, NAMES) for name in ("a.toml", "b.toml")]
+        notes = _bundled(_view(content=PLAIN))
+        rules, rest = read_policy(f"{policy.block(lines)}\n{notes}")
+        assert [one.file for one in rules] == ["a.toml", "b.toml"]
+        assert rest == notes
 
 
 def test_an_envelope_stands_once() -> None:
