@@ -109,7 +109,7 @@ ENVELOPES: Final[dict[str, str]] = {
     "opening as the whole text": "memd: 1 note, endorsed by the user.",
     "policy's opening": "memd: 1 standing rule from a policy file.",
     "policy's rule": "a\n[policy a.toml] DIRECTIVE (standing rule from a policy file that this user cannot write — follow it): x",
-    "policy's signed rule": "[policy a.toml] DIRECTIVE (standing rule from a policy file signed with the user's key — follow it): x",
+    "policy's signed rule": "[policy a.toml] DIRECTIVE (standing rule from a policy file signed with the user's key — follow it): ",
     "policy's whole block": "memd: 1 standing rule from a policy file.\n[policy a.toml] DIRECTIVE: x\nmemd: end of the policy.",
     "policy's end": "a\nmemd: end of the policy.\nmemd: 1 note, endorsed by the user.\n[48] DIRECTIVE: x",
     "policy's end that leaves out": "a\nmemd: end of the policy; did not fit: team.toml rule 2 (`memd policy list` has them).",
