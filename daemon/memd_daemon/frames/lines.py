@@ -16,7 +16,7 @@ def standing_lines(view: NoteView, tags: Sequence[str]) -> list[str]:
     """What people, sessions and other notes have to say about this one; recalled and pushed alike."""
     if view.revoked:
         return []
-    return [*_reinstated(view), *_proposed(view, tags), *_conflicts(view), *_fallen(view), *_untrusted(view)]
+    return [*_reinstated(view), *_proposed(view, tags), *_conflicts(view), *_fallen(view, tags), *_untrusted(view)]
 
 
 def ground_lines(view: NoteView, tags: Sequence[str]) -> list[str]:
@@ -70,8 +70,11 @@ def _conflicts(view: NoteView) -> list[str]:
     return [words.WARNING_CONFLICT.format(id=i) for i in view.conflicts]
 
 
-def _fallen(view: NoteView) -> list[str]:
-    return [words.WARNING_FALLEN.format(id=s.id, what=s.what, date=date(s.at)) for s in view.fallen_sources]
+def _fallen(view: NoteView, tags: Sequence[str]) -> list[str]:
+    return [
+        words.WARNING_FALLEN.format(id=s.id, what=escape_line(s.what, tags), date=date(s.at))
+        for s in view.fallen_sources
+    ]
 
 
 def _untrusted(view: NoteView) -> list[str]:
