@@ -29,11 +29,12 @@ BUDGET_SUBAGENTS_TURN_TOKENS: Final = 4000  # all subagents of one turn together
 REVOKED_DIRECTIVES_MAX_TOKENS: Final = 300  # tombstones stand last at a start, and may not crowd out rules
 LEFT_OUT_IDS_MAX: Final = 10  # then "and k others"
 RENDERING_DIGEST_BYTES: Final = 16
-GATE_COSINE: Final = 0.60  # unnormalized similarity at which a note may interrupt a prompt (scripts/calibrate_gate.py)
+GATE_COSINE: Final = 0.53  # unnormalized similarity at which a note may interrupt a prompt (scripts/calibrate_gate.py)
+GATE_TABLE_COSINE: Final = 0.33  # the same for the token table's vectors, whose cosines are lower throughout
 GATE_IDF_SHARE: Final = 0.60  # share of the prompt's idf mass that a note's words carry
-GATE_WORDS_COSINE: Final = (
-    0.35  # similarity that words alone need: "do it" shares its words with much, and its meaning with nothing
-)
+GATE_WEIGHT_MIN: Final = 12.0  # of what both speak of: two words of which each stands in no more than one note of 400
+GATE_WORDS_COSINE: Final = 0.35  # similarity that words alone need, by the full vectors and by the table's
+GATE_WORDS_TABLE_COSINE: Final = 0.18
 GATE_TERMS_MIN: Final = 2  # content terms that must match where no identifier does
 PROMPT_CANDIDATES: Final = 20  # what may pass the gate at one prompt, before the budget decides
 
@@ -171,6 +172,8 @@ BM25_K1: Final = 1.2  # the lexical library's own two constants, so that pending
 BM25_B: Final = 0.75
 QUERY_TERMS_MAX: Final = 64  # the rarest of a prompt's terms: the rest moves no rank, and each costs its posting list
 IDF_PRIOR_NOTES: Final = 1_000  # notes without the word that evidence imagines beside a store of any size
+IDENTIFIER_WEIGHT: Final = 2.0  # of evidence, in words: nobody writes one by chance, and it is made of two or more
+PAIR_WEIGHT: Final = 0.5  # of evidence, in words: a word of a script without spaces gives two pairs
 WORDS_REBUILD_NOTES: Final = 1_000  # committed at once in a rebuild: pending notes take about 6 KB each
 WORDS_WRITER_BYTES: Final = 15_000_000  # the least that the lexical library takes for a writer
 

@@ -8,7 +8,7 @@ from memd_hooks.events import Moment
 from tests.frames.make import REPO, TAGS, make_view
 
 PIECES = re.compile(r"[^\W_]{1,6}|[^\w\s]|_")
-THROUGH = GateEvidence(cosine=1.0)
+THROUGH = GateEvidence(cosine=1.0, weight=100.0)
 
 
 def cost(text: str) -> int:

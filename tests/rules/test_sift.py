@@ -5,11 +5,19 @@ from typing import Any
 import pytest
 
 from memd_daemon.frames.digest import rendering_digest
-from memd_daemon.limits import GATE_COSINE, GATE_IDF_SHARE, GATE_TERMS_MIN
+from memd_daemon.limits import (
+    GATE_COSINE,
+    GATE_IDF_SHARE,
+    GATE_TABLE_COSINE,
+    GATE_TERMS_MIN,
+    GATE_WEIGHT_MIN,
+    GATE_WORDS_COSINE,
+    GATE_WORDS_TABLE_COSINE,
+)
 from memd_daemon.model.view import GroundStatus
 from memd_daemon.model.words import Kind
-from memd_daemon.rules import RULES, WHY, GateEvidence, decide, sift
-from memd_daemon.rules.sift import passes_gate, words_decide
+from memd_daemon.rules import RULES, WHY, Gate, GateEvidence, decide, sift
+from memd_daemon.rules.sift import is_too_far, passes_gate
 from memd_hooks.events import Moment
 from tests.frames.make import TAGS
 from tests.rules.make import make_now, make_one
@@ -135,27 +143,51 @@ def test_what_stands_is_not_said_again_until_it_changes() -> None:
     assert sift(make_now(Moment.READ, sent_this_turn=frozenset(seen)), changed) == "sent-this-turn"
 
 
-@pytest.mark.parametrize(
-    ("gate", "passes"),
-    [
-        (None, False),
-        (GateEvidence(), False),
-        (GateEvidence(cosine=GATE_COSINE), True),
-        (GateEvidence(cosine=GATE_COSINE - 0.01, idf_share=1.0, terms=1), False),
-        (GateEvidence(idf_share=GATE_IDF_SHARE, terms=GATE_TERMS_MIN), True),
-        (GateEvidence(idf_share=GATE_IDF_SHARE, terms=1, identifiers=1), True),
-        (GateEvidence(idf_share=GATE_IDF_SHARE - 0.01, terms=9, identifiers=9), False),
-    ],
-)
+SHARED: dict[str, Any] = {"idf_share": GATE_IDF_SHARE, "terms": GATE_TERMS_MIN, "weight": GATE_WEIGHT_MIN}
+"""Just enough words in common for words to decide."""
+
+EVIDENCE: list[tuple[GateEvidence | None, bool]] = [
+    (None, False),
+    (GateEvidence(), False),
+    (GateEvidence(cosine=GATE_COSINE, weight=GATE_WEIGHT_MIN), True),
+    (GateEvidence(cosine=1.0, weight=GATE_WEIGHT_MIN - 0.01), False),
+    (GateEvidence(cosine=GATE_COSINE - 0.01, idf_share=1.0, terms=1, weight=99.0), False),
+    (GateEvidence(**SHARED), True),
+    (GateEvidence(**{**SHARED, "terms": 1, "identifiers": 1}), True),
+    (GateEvidence(**{**SHARED, "terms": 1}), False),
+    (GateEvidence(**{**SHARED, "weight": GATE_WEIGHT_MIN - 0.01}), False),
+    (GateEvidence(**{**SHARED, "idf_share": GATE_IDF_SHARE - 0.01}), False),
+    (GateEvidence(cosine=GATE_WORDS_COSINE, **SHARED), True),
+    (GateEvidence(cosine=GATE_WORDS_COSINE - 0.01, **SHARED), False),
+    (GateEvidence(cosine=GATE_TABLE_COSINE, weight=GATE_WEIGHT_MIN), False),
+    (GateEvidence(cosine=GATE_TABLE_COSINE, by_table=True, weight=GATE_WEIGHT_MIN), True),
+    (GateEvidence(cosine=GATE_TABLE_COSINE - 0.01, by_table=True, weight=99.0), False),
+    (GateEvidence(cosine=GATE_WORDS_TABLE_COSINE, by_table=True, **SHARED), True),
+    (GateEvidence(cosine=GATE_WORDS_TABLE_COSINE - 0.01, by_table=True, **SHARED), False),
+]
+
+
+@pytest.mark.parametrize(("gate", "passes"), EVIDENCE)
 def test_the_gate_reads_evidence_and_not_the_score(gate: GateEvidence | None, passes: bool) -> None:
-    """Cosine, or a share of the words with two terms or one identifier; no score opens it."""
+    """Cosine by either kind of vector, or a share of the words with two terms or one identifier, and always some weight in common;
+    no score opens it."""
     one = make_one(score=99.0, gate=gate, provenance="human")
     assert sift(make_now(Moment.PROMPT_SUBMIT), one) == ("" if passes else "below-gate")
 
 
-@pytest.mark.parametrize("cosine", [None, 0.0, 0.349, 0.35, 0.599, 0.60, 1.0])
-def test_words_are_asked_only_where_they_can_decide(cosine: float | None) -> None:
-    """Where they cannot, all or none of them give the same verdict; where they can, they do."""
-    none, all_ = GateEvidence(cosine=cosine), GateEvidence(cosine=cosine, idf_share=1.0, terms=9, identifiers=9)
-    verdicts = {passes_gate(make_one(gate=gate)) for gate in (none, all_)}
-    assert (len(verdicts) == 2) == words_decide(none)
+@pytest.mark.parametrize("by_table", [False, True])
+@pytest.mark.parametrize("near", [0.2, GATE_COSINE, 0.9])
+@pytest.mark.parametrize("cosine", [None, 0.0, 0.05, 0.179, 0.18, 0.2, 0.349, 0.35, 0.6, 1.0])
+def test_words_are_asked_for_only_where_they_count(cosine: float | None, near: float, by_table: bool) -> None:
+    """What is too far passes with no words at all, whatever a person set; what is not passes with all of them."""
+    seen = GateEvidence(cosine=cosine, by_table=by_table, idf_share=1.0, terms=9, identifiers=9, weight=99.0)
+    gate = Gate(cosine=near)
+    assert passes_gate(make_one(gate=seen), gate) is not is_too_far(seen, gate)
+
+
+def test_a_set_gate_is_carried_over_to_the_tables_scale() -> None:
+    """The default is the default there, the ends are the ends, and more is more."""
+    at = [Gate(cosine=cosine).near(True) for cosine in (0.0, 0.2, GATE_COSINE, 0.6, 0.8, 1.0)]
+    assert at == sorted(at)
+    assert [at[0], at[2], at[-1]] == pytest.approx([0.0, GATE_TABLE_COSINE, 1.0])
+    assert [Gate(cosine=cosine).near(False) for cosine in (0.2, 0.8)] == [0.2, 0.8]

@@ -35,7 +35,7 @@ def test_a_silence_leaves_out_what_nobody_endorsed(rule: str) -> None:
 
 def test_the_gate_of_each_is_its_own() -> None:
     """An unsigned gate shuts out what nobody endorsed, and lets in what it opens for."""
-    near, far = GateEvidence(cosine=0.7), GateEvidence(cosine=0.3)
+    near, far = GateEvidence(cosine=0.7, weight=20.0), GateEvidence(cosine=0.3, weight=20.0)
     human: dict[str, Any] = {"provenance": "human", "frame_class": "human"}
     notes = [
         make_one(1, gate=near, **human),

@@ -8,6 +8,9 @@ Three kinds of term:
   (`lockworkspace`), without a line number, and by its parts that are identifiers again (`resolver.rs`); all case-folded;
 - **grams**: pairs of neighbours in scripts that put no spaces between words (a lone character stands for itself).
 
+For evidence (words.py) a text is taken apart into its **units**: a word is one, and so is an identifier or a hyphenated word, of
+however many words it is made: `PostgreSQL` in a question says one thing, not the three that a search looks for.
+
 An identifier is what prose does not write: an underscore inside, a joint (`.` `/` `::` …) next to letters, a case change
 inside, letters with digits after them, or a leading `--`. Single letters around a dot (`e.g`) are prose, and so are short
 measures and ordinals.
@@ -61,6 +64,13 @@ class Terms(msgspec.Struct, frozen=True):
     identifiers: frozenset[str]
 
 
+class Unit(msgspec.Struct, frozen=True):
+    """One thing that a text speaks of: the words in it, and the forms in which it names an identifier."""
+
+    words: tuple[str, ...]
+    names: frozenset[str]
+
+
 def terms_of(text: str) -> Terms:
     """Every term of a text. Linear in its length."""
     words: list[str] = []
@@ -81,8 +91,29 @@ def terms_of(text: str) -> Terms:
 
 def identifiers_of(text: str) -> frozenset[str]:
     """`Terms.identifiers` of a text, without the rest of its terms."""
-    chunks = [chunk for chunk in _chunks(text) if not (chunk.isalpha() and (chunk.islower() or chunk.istitle()))]
-    return frozenset(form for chunk in chunks for form, names_it in exact_forms(chunk).items() if names_it)
+    return frozenset(form for chunk in _chunks(text) for form in _names_of(chunk))
+
+
+def units_of(text: str) -> list[Unit]:
+    """What a text speaks of, without stop words and single characters. Scripts without spaces have none: pairs stand for them."""
+    units = (Unit(_content_of(chunk), _names_of(chunk)) for chunk in _chunks(text))
+    return [unit for unit in units if unit.words]
+
+
+def _content_of(chunk: str) -> tuple[str, ...]:
+    words = (fold(piece) for part in WORD.findall(chunk) for piece in _pieces(part))
+    return tuple(dict.fromkeys(word for word in words if len(word) > 1 and word not in STOP_WORDS))
+
+
+def _names_of(chunk: str) -> frozenset[str]:
+    if chunk.isalpha() and (chunk.islower() or chunk.istitle()):
+        return frozenset()
+    return frozenset(form for form, names_it in exact_forms(chunk).items() if names_it)
+
+
+def _pieces(part: str) -> list[str]:
+    found: list[str] = (PIECE if part.isascii() else PIECE_OTHER).findall(part)
+    return found
 
 
 def _chunks(text: str) -> list[str]:
@@ -99,7 +130,7 @@ def chunk_words(chunk: str) -> list[str]:
     """The words in a run of word characters and joints: pieces, and joined pieces where there are several."""
     words: list[str] = []
     for part in WORD.findall(chunk):
-        pieces = (PIECE if part.isascii() else PIECE_OTHER).findall(part)
+        pieces = _pieces(part)
         words.extend(pieces)
         if len(pieces) > 1:
             words.append("".join(pieces))

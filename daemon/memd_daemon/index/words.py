@@ -13,9 +13,11 @@ one flush: between flushes there are no threads, no buffers and no half-merged f
 A folder that does not match (killed in mid-commit, altered, of another format) is emptied, ``mark`` is None, and the caller
 adds everything again. With a mark, it says again everything after it; adding a note twice is adding it once.
 
-**Evidence** for the gate is absolute where a score is relative: of the query's content terms, which does a note share, and
-what part of their weight in a corpus. For that weight the corpus is taken as IDF_PRIOR_NOTES notes larger than it is, so
-that a store of 20 weighs words about like a store of 10,000.
+**Evidence** for the gate is absolute where a score is relative: of what a query speaks of (terms.py, units), what has a note,
+how much does that weigh, and what part of the whole query is it. A unit weighs as much as the rarest word in it, an identifier
+IDENTIFIER_WEIGHT times that, of which its words without it carry a word's worth at most, and a pair of characters PAIR_WEIGHT of a
+word. For these weights the corpus is taken as IDF_PRIOR_NOTES notes larger than it is, so that a store of 20 weighs words about
+like a store of 10,000.
 
 All methods may be called from any thread.
 """
@@ -26,7 +28,7 @@ import math
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,25 +38,41 @@ from memd_daemon import limits
 from memd_daemon.index.pending import FIELDS, PendingNotes, Term, Told
 from memd_daemon.index.port import Unreadable
 from memd_daemon.index.sealed import checksum, read_sealed, write_sealed_bytes
-from memd_daemon.index.terms import STOP_WORDS, Terms, terms_of
+from memd_daemon.index.terms import STOP_WORDS, Terms, Unit, terms_of, units_of
 
 FORMAT: Final = 1
 SEAL: Final = "memd.json"
 
 
-class QueryWords(msgspec.Struct, frozen=True):
-    """The content terms of a query with their weight in the corpus, and the identifiers in it."""
+class QueryUnit(msgspec.Struct, frozen=True):
+    """One thing that a query speaks of, with its weight in the corpus."""
 
-    weights: dict[Term, float]
-    identifiers: frozenset[str]
+    terms: frozenset[Term]
+    names: frozenset[str]  # the forms of an identifier
+    weight: float
+
+    def matched(self, terms: Set[Term], names: Set[str]) -> float:
+        """How much of the weight is carried by a text of these terms and identifiers."""
+        if not self.names.isdisjoint(names):
+            return self.weight
+        share = len(self.terms & terms) / len(self.terms)
+        return self.weight * share / (limits.IDENTIFIER_WEIGHT if self.names else 1)
+
+
+class QueryWords(msgspec.Struct, frozen=True):
+    """What a query speaks of."""
+
+    units: tuple[QueryUnit, ...]
+    weight: float  # of them all
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """What a note shares with a query. ``idf_share``: matched weight over the weight of all content terms, 0…1."""
+    """What a note shares with a query. ``weight``: of what both speak of; ``idf_share``: that over the whole query's, 0…1."""
 
     idf_share: float
-    terms: int
+    terms: int  # units of which any word is shared
     identifiers: int
+    weight: float
 
 
 class Sealed(msgspec.Struct, frozen=True):
@@ -142,22 +160,33 @@ class WordIndex:
         return sorted(found + committed, key=lambda one: (-one[1], one[0]))[:k]
 
     def weigh(self, query: str) -> QueryWords:
-        """The query's content terms (stems and pairs) with their weights: made once, compared with many notes."""
-        terms = terms_of(query)
-        content = [term for term in self._content(terms) if term[0] != "exact"]
+        """What the query speaks of, with its weight: made once, compared with many notes."""
+        units = {unit.words: unit for unit in units_of(query)}.values()
+        grams = dict.fromkeys(terms_of(query).grams)
         with self._lock:
             total = self._searcher.num_docs + self._pending.notes + limits.IDF_PRIOR_NOTES
-            spread = self._spread(content)
-        return QueryWords({term: idf(total, count) for term, count in spread.items()}, terms.identifiers)
+            said = [self._weighed(unit, total) for unit in units]
+            said += [self._weighed_pair(("gram", pair), total) for pair in grams]
+        found = {unit.terms: unit for unit in said}
+        return QueryWords(tuple(found.values()), sum(unit.weight for unit in found.values()))
+
+    def _weighed(self, unit: Unit, total: int) -> QueryUnit:
+        stems: set[Term] = {("stem", stem) for stem in self._stems(unit.words)}
+        counts = self._spread({*stems, *(("exact", name) for name in unit.names)}).values()
+        weight = idf(total, min(counts)) * (limits.IDENTIFIER_WEIGHT if unit.names else 1)
+        return QueryUnit(frozenset(stems), unit.names, weight)
+
+    def _weighed_pair(self, pair: Term, total: int) -> QueryUnit:
+        return QueryUnit(frozenset({pair}), frozenset(), idf(total, self._spread([pair])[pair]) * limits.PAIR_WEIGHT)
 
     def evidence(self, query: QueryWords, text: str) -> Evidence:
         """What a note's text shares with the query."""
         terms = terms_of(text)
         own = {("stem", stem) for stem in self._stems(terms.words)} | {("gram", pair) for pair in terms.grams}
-        matched = query.weights.keys() & own
-        mass = sum(query.weights.values())
-        share = min(1.0, sum(query.weights[term] for term in matched) / mass) if mass else 0.0
-        return Evidence(share, len(matched), len(query.identifiers & terms.identifiers))
+        matched = [weight for unit in query.units if (weight := unit.matched(own, terms.identifiers))]
+        identifiers = sum(not unit.names.isdisjoint(terms.identifiers) for unit in query.units)
+        share = min(1.0, sum(matched) / query.weight) if matched else 0.0
+        return Evidence(share, len(matched), identifiers, sum(matched))
 
     def flush(self, mark: int = 0) -> None:
         """Commit what is pending; `mark` is the caller's number of the last write that was said before.

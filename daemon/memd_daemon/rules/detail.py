@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from memd_daemon.limits import GATE_TERMS_MIN
+from memd_daemon.limits import GATE_TERMS_MIN, GATE_WEIGHT_MIN
 from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.model.words import Kind, Provenance
 from memd_daemon.rules.situation import Candidate, Situation
@@ -37,8 +37,9 @@ def _gate(now: Situation, one: Candidate) -> str:
     nearness = "not known yet" if seen.cosine is None else f"{seen.cosine:.2f}"
     terms = f"{seen.terms} term{'' if seen.terms == 1 else 's'}"
     return (
-        f"cosine {nearness} of {gate.cosine:.2f}; words in common {seen.idf_share:.2f} of {gate.idf_share:.2f}, "
-        f"{terms} of {GATE_TERMS_MIN}, {seen.identifiers} of 1 identifier"
+        f"cosine {nearness} of {gate.near(seen.by_table):.2f}{' by the token table' if seen.by_table else ''}; "
+        f"words in common {seen.idf_share:.2f} of {gate.idf_share:.2f}, {terms} of {GATE_TERMS_MIN}, "
+        f"{seen.identifiers} of 1 identifier, a weight of {seen.weight:.1f} of {GATE_WEIGHT_MIN:g}"
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from memd_daemon.frames.digest import rendering_digest, same_rendering
-from memd_daemon.limits import GATE_TERMS_MIN, GATE_WORDS_COSINE
+from memd_daemon.limits import GATE_TERMS_MIN, GATE_WEIGHT_MIN
 from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Currency, Kind, Priority, Provenance, Shelf, TaskState
@@ -116,16 +116,17 @@ def _standing(now: Situation, one: Candidate) -> bool:
 def passes_gate(one: Candidate, gate: Gate = _GATE) -> bool:
     """Whether a prompt has reason enough for this note (delivery.md, "Silence is the default on the prompt")."""
     seen = one.gate
-    if seen is None:
+    if seen is None or seen.weight < GATE_WEIGHT_MIN or is_too_far(seen, gate):
         return False
-    if not words_decide(seen, gate):
-        return (seen.cosine or 0.0) >= gate.cosine
+    if seen.cosine is not None and seen.cosine >= gate.near(seen.by_table):
+        return True
     return seen.idf_share >= gate.idf_share and (seen.terms >= GATE_TERMS_MIN or seen.identifiers > 0)
 
 
-def words_decide(seen: GateEvidence, gate: Gate = _GATE) -> bool:
-    """Whether the words in common decide: not where the two are near enough without them, or too far for words alone."""
-    return seen.cosine is None or GATE_WORDS_COSINE <= seen.cosine < gate.cosine
+def is_too_far(seen: GateEvidence, gate: Gate = _GATE) -> bool:
+    """Whether the two are too far from each other in meaning for any words in common to open the gate."""
+    near = min(gate.near(seen.by_table), gate.near_enough_for_words(seen.by_table))
+    return seen.cosine is not None and seen.cosine < near
 
 
 def _below_gate(now: Situation, one: Candidate) -> bool:

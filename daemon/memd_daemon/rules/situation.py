@@ -12,6 +12,9 @@ from memd_daemon.limits import (
     BUDGET_SUBAGENTS_TURN_TOKENS,
     GATE_COSINE,
     GATE_IDF_SHARE,
+    GATE_TABLE_COSINE,
+    GATE_WORDS_COSINE,
+    GATE_WORDS_TABLE_COSINE,
 )
 from memd_daemon.model.delivery import DeliveredNote, LeftOut
 from memd_daemon.model.view import NoteView
@@ -25,9 +28,11 @@ class GateEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """How a prompt and a note agree, unnormalized: what the gate reads."""
 
     cosine: float | None = None  # None: no vector was there to compare
+    by_table: bool = False  # the prompt's vector was the token table's, whose cosines are of another scale
     idf_share: float = 0.0  # of the prompt's idf mass, carried by words of the note
     terms: int = 0  # content terms that match
     identifiers: int = 0  # of these, the identifiers
+    weight: float = 0.0  # idf mass of what the prompt and the note both speak of
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +40,20 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     cosine: float = GATE_COSINE
     idf_share: float = GATE_IDF_SHARE
+
+    def near(self, by_table: bool) -> float:
+        """The cosine from which the two are near in meaning. What a person set for full vectors is carried over to the table's
+        scale: default to default, and the ends to the ends."""
+        if not by_table:
+            return self.cosine
+        if self.cosine <= GATE_COSINE:
+            return self.cosine * GATE_TABLE_COSINE / GATE_COSINE
+        return 1 - (1 - self.cosine) * (1 - GATE_TABLE_COSINE) / (1 - GATE_COSINE)
+
+    @staticmethod
+    def near_enough_for_words(by_table: bool) -> float:
+        """The cosine that words alone need."""
+        return GATE_WORDS_TABLE_COSINE if by_table else GATE_WORDS_COSINE
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):

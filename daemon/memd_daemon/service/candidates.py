@@ -12,7 +12,7 @@ from memd_daemon.model.delivery import Context
 from memd_daemon.model.note import Note
 from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Kind, Priority, Provenance
-from memd_daemon.rules.sift import words_decide
+from memd_daemon.rules.sift import is_too_far
 from memd_daemon.rules.situation import Candidate, Gate, GateEvidence
 from memd_daemon.service.known import Known, Views
 from memd_daemon.service.parts import Parts
@@ -118,10 +118,12 @@ class Asked:
         self._by_words = parts.search.by_words(prompt, scopes)
         self.match = parts.search.matcher(prompt)
 
-    def hits(self, vector: Any) -> list[Hit]:
-        """The notes that words and vector bring up, best first."""
+    def hits(self, vector: Any, *, by_table: bool) -> list[Hit]:
+        """The notes that words and vector bring up, best first, each with its cosine if it has a vector. ``by_table``: the vector
+        is the token table's."""
         found, scopes = self._parts.search, self._scopes
-        return found.find(self._prompt, scopes, limits.FUSION_CANDIDATES, vector=vector, by_words=self._by_words)
+        hits = found.find(self._prompt, scopes, limits.FUSION_CANDIDATES, vector=vector, by_words=self._by_words)
+        return found.with_cosines(hits, vector, by_table=by_table)
 
 
 def _that_prompts_tell(snapshot: Snapshot, id_: int) -> Note | None:
@@ -135,7 +137,14 @@ def _that_prompts_tell(snapshot: Snapshot, id_: int) -> Note | None:
 def evidence_of(snapshot: Snapshot, note: Note, hit: Hit, match: Callable[[str], Match]) -> GateEvidence:
     """How the prompt and the note agree, by vector and by words."""
     words = match(snapshot.text(note.shown.content) or "")
-    return GateEvidence(cosine=hit.cosine, idf_share=words.idf_share, terms=words.terms, identifiers=words.identifiers)
+    return GateEvidence(
+        cosine=hit.cosine,
+        by_table=hit.by_table,
+        idf_share=words.idf_share,
+        terms=words.terms,
+        identifiers=words.identifiers,
+        weight=words.weight,
+    )
 
 
 def on_prompt(
@@ -152,8 +161,8 @@ def on_prompt(
         note = _that_prompts_tell(snapshot, hit.id)
         if note is None:
             continue
-        seen = GateEvidence(cosine=hit.cosine)
-        if any(words_decide(seen, gate) for gate in gates):
+        seen = GateEvidence(cosine=hit.cosine, by_table=hit.by_table)
+        if not all(is_too_far(seen, gate) for gate in gates):
             seen = evidence_of(snapshot, note, hit, match)
         score, _ = weighed(parts, note, hit.relevance)
         found.append((score, note, seen))

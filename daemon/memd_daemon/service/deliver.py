@@ -211,7 +211,7 @@ class Deliverer:
             if pending is not None:
                 asked = candidates.Asked(self._parts, scopes_at(place, event.session), event.prompt)
                 vector, vectors = self._query_vector(event.prompt, pending, hook.deadline_ns)
-                hits = asked.hits(vector)
+                hits = asked.hits(vector, by_table=vectors == "table")
         at, paths = files_at(self._parts, place, event.cwd, event.paths)
         return Call(
             hook=hook,

@@ -37,14 +37,16 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     relevance: float
     lexical: float = 0.0  # share of the best one's BM25
     cosine: float | None = None
+    by_table: bool = False  # the cosine is of the token table's vector
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a query's words stand in a text, unnormalized: what the gate reads (delivery.md)."""
+    """How far a query's words stand in a text, unnormalized: what the gate reads (delivery.md; index/words.py, "Evidence")."""
 
-    idf_share: float
-    terms: int
-    identifiers: int
+    idf_share: float = 0.0
+    terms: int = 0
+    identifiers: int = 0
+    weight: float = 0.0
 
 
 def home_of(note: Note) -> str:
@@ -406,15 +408,29 @@ class Search:
             for one in fuse(ranked, near, k)
         ]
 
+    def with_cosines(self, hits: Sequence[Hit], vector: Any, *, by_table: bool) -> list[Hit]:
+        """The hits of a vector, each with its cosine, also those that only words brought up; None for a note without a vector.
+
+        Where a note is not among the nearest, that says how far it is only to who knows how far the others are.
+        """
+        far = [hit.id for hit in hits if hit.cosine is None]
+        if vector is None or not vector.any() or not far or self._vectors is None:
+            return [msgspec.structs.replace(hit, by_table=by_table) for hit in hits]
+        rows = self._fetch(far)
+        found = {id_: float(row @ vector) for id_, row in zip(far, rows, strict=True) if row.any()}
+        return [msgspec.structs.replace(h, cosine=found.get(h.id, h.cosine), by_table=by_table) for h in hits]
+
     def matcher(self, query: str) -> Callable[[str], Match]:
         """A function that says how far the query's words stand in a text; all zero while the words are not in."""
         words = self._words
         if words is None:
-            return lambda text: Match(idf_share=0.0, terms=0, identifiers=0)
+            return lambda text: Match()
         weighed = words.weigh(query)
 
         def match(text: str) -> Match:
             found = words.evidence(weighed, text)
-            return Match(idf_share=found.idf_share, terms=found.terms, identifiers=found.identifiers)
+            return Match(
+                idf_share=found.idf_share, terms=found.terms, identifiers=found.identifiers, weight=found.weight
+            )
 
         return match
