@@ -86,8 +86,11 @@ def _links(full: FullView) -> list[str]:
         ("informed by", full.informed_by),
         ("corrects", view.corrects),
         ("corrected by", (view.replaced_by,) if view.replaced_by else ()),
-        ("corroborated by", full.corroborated_by),
         ("has absorbed", full.absorbed),
         ("demoted with", full.demoted_with),
     )
-    return [f"  {name}: {words.note_ids(ids)}" for name, ids in links if ids]
+    lines = [f"  {name}: {words.note_ids(ids)}" for name, ids in links if ids]
+    if full.corroborated_by:
+        seen = f" (seen in {full.sessions} sessions)" if full.sessions > 1 else ""
+        lines.append(f"  corroborated by: {words.note_ids(full.corroborated_by)}{seen}")
+    return lines

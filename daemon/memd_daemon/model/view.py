@@ -208,6 +208,7 @@ class FullView(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[EvidenceView, ...] = ()
     informed_by: tuple[int, ...] = ()
     corroborated_by: tuple[int, ...] = ()
+    sessions: int = 0  # that came to it, its own and its corroborations'; 0 where there is no corroboration
     revisions: tuple[RevisionView, ...] = ()  # of a curated note, oldest first
     absorbed: tuple[int, ...] = ()  # what it has taken in
     demoted_with: tuple[int, ...] = ()  # conflicts that were settled against both sides

@@ -63,7 +63,7 @@ def _other_path(now: Situation, one: Candidate) -> bool:
     under = one.view.note.under
     if not under or not one.view.note.scope.startswith("repo:"):
         return False
-    if now.trigger in _FILE_MOMENTS:
+    if now.trigger in _FILE_MOMENTS and now.paths:
         return not any(_inside(path, under) for path in now.paths)
     return not _inside(now.directory, under) and not _inside(under, now.directory)
 

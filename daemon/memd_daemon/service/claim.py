@@ -18,6 +18,21 @@ NEGATIONS: Final = frozenset(
 )  # "t" is what isn't leaves
 """Words that turn a claim round."""
 
+_COUNTED: Final = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NUMBERS: Final = {
+    **{word: str(number) for number, word in enumerate(_COUNTED, 2)},
+    **{
+        "twenty": "20",
+        "thirty": "30",
+        "forty": "40",
+        "fifty": "50",
+        "sixty": "60",
+        "hundred": "100",
+        "thousand": "1000",
+    },
+}
+"""Words that are numbers, and as which one they count: "three times" is "3 times". Not "one", which mostly counts nothing."""
+
 Sense = tuple[frozenset[str], int]
 """What turns a claim into another one: its marks, and how often it says no, modulo 2."""
 
@@ -40,9 +55,12 @@ class Claim(msgspec.Struct, frozen=True):
     def of(cls, said: str, words: frozenset[str] | None = None) -> "Claim":
         """The claim of a text; ``words``: its words (text.words_of) where they are known."""
         words = text.words_of(said) if words is None else words
-        numbers = frozenset(w for w in words if not w.isalpha() and any(map(str.isdigit, w)))
+        counted = words & NUMBERS.keys()
+        numbers = frozenset(w for w in words if not w.isalpha() and any(map(str.isdigit, w))) | {
+            NUMBERS[w] for w in counted
+        }
         negations = len(words & NEGATIONS)
-        content, marks = words - STOP_WORDS - NEGATIONS, numbers | identifiers_of(said)
+        content, marks = (words - STOP_WORDS - NEGATIONS - counted) | numbers, numbers | identifiers_of(said)
         parts_of_marks = frozenset(w for mark in marks for w in text.words_of(mark))
         return cls(words, content, content - parts_of_marks, marks, negations % 2)
 

@@ -271,6 +271,7 @@ class Deliverer:
         if is_silent:
             return Owed(Decision(), blocks, bool(stand))
         found = candidates.at_start(self._parts, snapshot, ledger, call.place, context)
+        found = [one for one in found if one.view.matched_path not in call.paths]  # the moment brings them, and may hold
         if policy in blocks:
             now = _after(now, policy, harness, limits.POLICY_LEAVES_TOKENS)
         if lines in blocks:

@@ -127,12 +127,19 @@ def _shown(parts: Parts, snapshot: Snapshot, view: NoteView, place: Place) -> st
         ),
         informed_by=ids_of(snapshot, note.informed_by),
         corroborated_by=ids_of(snapshot, note.corroborations),
+        sessions=_sessions(snapshot, note),
         revisions=_revisions(snapshot, note) if note.level or note.revision > 1 else (),
         absorbed=ids_of(snapshot, snapshot.absorbed_by(note.uid)),
         demoted_with=ids_of(snapshot, note.demoted),
         holder=view_of(parts, snapshot, holder, place) if holder.uid != note.uid else None,
     )
     return shown(full, parts.now_ms(), parts.tags)
+
+
+def _sessions(snapshot: Snapshot, note: Note) -> int:
+    """How many sessions came to the claim by themselves."""
+    voices = (note, *(n for n in map(snapshot.note, note.corroborations) if n is not None))
+    return len({one.session for one in voices if one.session}) if note.corroborations else 0
 
 
 def _revisions(snapshot: Snapshot, note: Note) -> tuple[RevisionView, ...]:
