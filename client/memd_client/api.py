@@ -353,6 +353,7 @@ class StatusReply(msgspec.Struct, frozen=True, kw_only=True):
     problems: list[dict[str, str]]
     settings: dict[str, Any] = {}
     policy: list[dict[str, Any]] = []
+    holds: dict[str, int] = {}
 
 
 class Status(Request, frozen=True):

@@ -148,6 +148,7 @@ class DeliveryOut(msgspec.Struct, frozen=True, kw_only=True):
     vectors: str
     notices: bool = False  # whether lines of memd's own stood before the notes
     policy: bool = False  # whether standing rules of policy files did
+    outcome: str = ""  # what came of an edit that was held: open, repeated, changed or abandoned
 
 
 class EventOut(msgspec.Struct, frozen=True, kw_only=True):

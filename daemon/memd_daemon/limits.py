@@ -60,6 +60,11 @@ TURN_MAX_BYTES: Final = 1024 * 1024  # a longer prompt is stored up to here, and
 SPOOL_ROUND_MS: Final = 50  # of a prompt's deadline: what is left of the spool then is taken in behind it
 SAME_PROMPT_TURNS: Final = 50  # of a session, among which equal words under one prompt id are looked for
 SAME_PROMPT_WINDOW_MS: Final = 2000  # two hook entries of one event, where the harness gives no prompt id
+SAME_START_WINDOW_MS: Final = (
+    2000  # likewise of a start or a compaction: no hook of theirs lives longer, and a summary alone takes as long
+)
+EVENTS_HEARD_MAX: Final = 1_000  # by which a second word of one is known: it comes within moments
+SESSIONS_CONTINUED_MAX: Final = 16  # forked or cleared from one another, whose notes hold on
 
 # recall, as in recall.md
 TIER_PRIOR: Final = {"system": 1.00, "operator": 0.75, "corroborated": 0.50, "unverified": 0.25}
@@ -120,6 +125,11 @@ WATCH_START_WAITS: Final = 120  # then it begins without them
 SIGNED_LOOK_WAIT_S: Final = 0.25  # an opening waits so long to know what is signed; a large store goes on behind it
 GROUP_COMMIT_MAX_WRITES: Final = 256  # concurrent writes that share one fsync
 LEDGER_PAGE_ROWS: Final = 256  # deliveries read with one snapshot, so that a slow reader holds none
+DELIVERIES_KEPT_DAYS: Final = 90  # as long as turns; that a note was shown to a session is known as long as the note
+PRUNE_FIRST_S: Final = 120.0  # after a start, when the hooks of a session that begins have been answered
+PRUNE_EVERY_S: Final = 24 * 3600.0
+PRUNE_AT_ONCE: Final = 16  # deliveries or contexts in one write: some hundred rows, and a hook waits a millisecond at most
+ASKED_AT_ONCE_MAX: Final = 256  # notes of one answer that are recorded in one write; a list of everything takes several
 HOOK_SAMPLES_KEPT: Final = 512  # durations per event that `status` takes its percentiles from
 
 # ground, kept and read
@@ -127,6 +137,10 @@ RACY_MTIME_MS: Final = 50  # a file written this shortly before it was hashed ma
 GROUND_FILES_KNOWN_MAX: Final = 100_000  # states of files kept in memory; past it they are hashed anew
 CHECKOUTS_KNOWN_MAX: Final = 200  # directories that hooks came from: a few hundred bytes each
 VIEWS_KNOWN_MAX: Final = 1_000  # of notes on files under edit: about 2 KB each
+GROUND_PATHS_OF_CONTENT_MAX: Final = 4  # at which one content was seen: copies beyond that are nobody's rename
+MOVED_FILE_MIN_BYTES: Final = 16  # smaller files are alike by chance: an empty `__init__.py`
+MOVED_FILE_MAX_BYTES: Final = 1024 * 1024  # hashed in a few ms; a larger one is not followed
+MOVED_GOTCHAS_LOOKED_AT: Final = 500  # behind a session's start: their files are hashed once, and then only looked at
 FOLDERS_KNOWN_MAX: Final = 2_000  # of which it is known whether they fold case: a path each
 FOLDER_LISTED_MAX: Final = 20_000  # names of one that does; listing more takes longer than a hook may
 REPOSITORY_PATHS_MAX: Final = 50  # clones of one repository that are remembered: more are nobody's habit
@@ -253,6 +267,7 @@ NAMES_KNOWN_MAX: Final = 1_000  # ids and paths whose redaction is remembered: a
 REQUESTS_OPEN_MAX: Final = 1_000  # hook calls whose receipts may still come: they come within milliseconds
 
 # calls of memd's own tools
+CALL_DIGEST_BYTES: Final = 16  # by which the call that was held back is known when it comes again
 CALL_AWAITED_MS: Final = 3600 * 1000  # between the hook and the call a person may be asked for leave
 CALLS_AWAITED_MAX: Final = 1_000  # calls that were told and never came: the oldest goes
 

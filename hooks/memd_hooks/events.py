@@ -80,6 +80,7 @@ class Harness(Protocol):
     TAGS: tuple[str, ...]  # names of the tags this client wraps its own words in; content must not pass for them
     CLIENT_NAMES: tuple[str, ...]  # process names of the client, to be found among a hook's ancestors
     PERSON_ENTRY_POINTS: tuple[str, ...]  # entry points at which a person types
+    RESUME_FLAGS: tuple[str, ...]  # options of its command line that name the session it goes on with, or forks from
 
     def cost_units(self, text: str) -> int:
         """Size of ``text`` in this client's own unit (UTF-16 code units for Claude Code)."""

@@ -88,19 +88,22 @@ class Desk:
             tool_name="Read",
             tool_input={"file_path": str(self.repo / path)},
             tool_response={"type": "text", "file": {"filePath": str(self.repo / path), "content": ""}},
-            tool_use_id="toolu_1",
+            tool_use_id=f"toolu_{os.urandom(8).hex()}",
             **more,
         )
         return self.hook("read", payload)
 
-    def edit(self, path: str, session: str = "s1", prompt_id: str = "p1", new: str = "b", **more: Any) -> str:
+    def edit(
+        self, path: str, session: str = "s1", prompt_id: str = "p1", new: str = "b", use: str = "", **more: Any
+    ) -> str:
+        """``use``: the client's id of the call, each its own unless two hook entries ask about one."""
         payload = self.payload(
             "PreToolUse",
             session,
             prompt_id=prompt_id,
             tool_name="Edit",
             tool_input={"file_path": str(self.repo / path), "old_string": "a", "new_string": new},
-            tool_use_id="toolu_2",
+            tool_use_id=use or f"toolu_{os.urandom(8).hex()}",
             **{"permission_mode": "acceptEdits", **more},
         )
         return self.hook("pre-edit", payload)

@@ -20,13 +20,16 @@ class Client(msgspec.Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def client(folder: Path, name: str = "claude", *above: str) -> Iterator[Client]:
-    """A client called ``name``, with the clients ``above`` it, the outermost first. Every process ends with the block."""
+def client(folder: Path, name: str = "claude", *above: str, words: tuple[str, ...] = ()) -> Iterator[Client]:
+    """A client called ``name``, with the clients ``above`` it, the outermost first, and ``words`` on the first one's command line.
+    Every process ends with the block."""
     shells = [_shell(folder, one) for one in (*above, name)]
     script = _CHILDREN
     for shell in reversed(shells[1:]):
         script = f"exec 4<&0; {shell} -c '{script}' <&4 & wait"
-    with subprocess.Popen([shells[0], "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:
+    with subprocess.Popen(
+        [shells[0], "-c", script, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as run:
         assert run.stdout is not None
         assert run.stdin is not None
         try:

@@ -1,7 +1,15 @@
 """What every adapter of the ledger's port has to keep; test_ledger.py runs it."""
 
 from memd_daemon.limits import LEDGER_PAGE_ROWS
-from memd_daemon.model.delivery import Context, DeliveredNote, Delivery, DeliveryState, LeftOut
+from memd_daemon.model.delivery import (
+    Context,
+    DeliveredNote,
+    Delivery,
+    DeliveryState,
+    Hold,
+    HoldOutcome,
+    LeftOut,
+)
 from memd_daemon.store.port import Ledger
 
 A, B = b"a" * 16, b"b" * 16
@@ -19,6 +27,11 @@ def delivery(request: bytes, *notes: tuple[bytes, bytes], **fields: object) -> D
     }
     told = tuple(DeliveredNote(uid=uid, id=1, digest=digest, tokens=3) for uid, digest in notes)
     return Delivery(request=request, notes=told, **(given | fields))  # type: ignore[arg-type]  # decoding checks the fields
+
+
+def hold(**fields: object) -> Hold:
+    given: dict[str, object] = {"at": 100, "session": "s", "turn": "1", "paths": ("p",), "notes": (A,)}
+    return Hold(**(given | fields))  # type: ignore[arg-type]  # decoding checks the fields
 
 
 class LedgerContract:
@@ -84,7 +97,7 @@ class LedgerContract:
 
     def test_a_turn_is_an_agents_and_its_tokens_the_sessions(self, ledger: Ledger) -> None:
         """Notes and holds by agent, tokens over all agents and by trigger."""
-        ledger.offer(delivery(b"1", (A, OLD), held=True), b"")
+        ledger.offer(delivery(b"1", (A, OLD), held=True, hold=hold()), b"")
         ledger.offer(delivery(b"2", (B, OLD), agent="x"), b"")
         ledger.offer(delivery(b"3", agent="x", trigger="prompt"), b"")
         ledger.offer(delivery(b"4", (B, OLD), turn="2"), b"")
@@ -92,7 +105,7 @@ class LedgerContract:
         assert ledger.turn_notes("s", "x", "1") == ledger.turn_notes("s", "", "2") == {B}
         assert ledger.turn_tokens("s", "1", "edit") == 14
         assert [ledger.turn_tokens("s", "1", t) for t in ("prompt", "start")] == [7, 0]
-        assert [ledger.held_in_turn("s", a, t) for a, t in (("", "1"), ("x", "1"), ("", "2"))] == [True, False, False]
+        assert [ledger.hold("s", a, t) for a, t in (("", "1"), ("x", "1"), ("", "2"))] == [hold(), None, None]
 
     def test_names_do_not_run_into_each_other(self, ledger: Ledger) -> None:
         """Session and agent are told apart whatever stands in them."""
@@ -123,14 +136,14 @@ class LedgerContract:
 
     def test_one_read_answers_every_question_of_one_moment(self, ledger: Ledger) -> None:
         """What is written while it is open is not in it, and each answer is the ledger's own."""
-        ledger.offer(delivery(b"1", (A, OLD), held=True), b"first", Context(session="s", turns=1))
+        ledger.offer(delivery(b"1", (A, OLD), held=True, hold=hold()), b"first", Context(session="s", turns=1))
         with ledger.read() as before:
             ledger.offer(delivery(b"2", (B, NEW)), b"second", Context(session="s", turns=2))
             assert before.context("s", "") == Context(session="s", turns=1)
             assert (before.replied(b"1"), before.replied(b"2")) == (b"first", None)
             assert before.standing("s", "", 0) == {A: OLD}
             assert before.turn_notes("s", "", "1") == {A}
-            assert (before.turn_tokens("s", "1", "edit"), before.held_in_turn("s", "", "1")) == (7, True)
+            assert (before.turn_tokens("s", "1", "edit"), before.hold("s", "", "1")) == (7, hold())
         assert ledger.standing("s", "", 0) == {A: OLD, B: NEW}
 
     def test_an_offer_takes_its_context_along(self, ledger: Ledger) -> None:
@@ -139,3 +152,50 @@ class LedgerContract:
             ledger.offer(delivery(b"r", (A, OLD)), reply, Context(session="s", turns=turns))
             assert ledger.context("s", "") == Context(session="s", turns=turns)
         assert ledger.replied(b"r") == b"first"
+
+    def test_a_hold_is_open_until_something_comes_of_it(self, ledger: Ledger) -> None:
+        """The first word on it stays, and each agent's is its own."""
+        ledger.offer(delivery(b"1", (A, OLD), held=True, hold=hold()), b"")
+        ledger.offer(delivery(b"2", (A, OLD), held=True, agent="x", hold=hold(agent="x")), b"")
+        ledger.offer(delivery(b"3", (A, OLD), held=True, session="t", hold=hold(session="t")), b"")
+        assert sorted(one.agent for one in ledger.open_holds("s")) == ["", "x"]
+        ledger.settle(hold(), HoldOutcome.REPEATED, 200)
+        ledger.settle(hold(), HoldOutcome.ABANDONED, 300)
+        ledger.settle(hold(turn="never"), HoldOutcome.ABANDONED, 300)
+        assert ledger.hold("s", "", "1") == hold(outcome="repeated", settled_at=200)
+        assert [one.agent for one in ledger.open_holds("s")] == ["x"]
+        assert sorted(one.outcome for one in ledger.holds()) == ["open", "open", "repeated"]
+
+    def test_a_note_that_an_edit_was_held_for_is_known_without_a_receipt(self, ledger: Ledger) -> None:
+        """In its epoch, also once the offer counts as lost, and after later deliveries of it."""
+        ledger.offer(delivery(b"1", (A, OLD), (B, OLD), held=True, hold=hold()), b"")
+        assert ledger.standing("s", "", 0, open_since=201) == {}
+        assert ledger.held_for("s", "", 0) == {A}
+        assert ledger.held_for("s", "", 1) == ledger.held_for("s", "x", 0) == frozenset()
+        ledger.offer(delivery(b"2", (A, NEW), at=200), b"")
+        ledger.receipt(b"2")
+        assert ledger.held_for("s", "", 0) == {A}
+
+    def test_an_owed_bundle_counts_for_the_moment_it_was_owed_from(self, ledger: Ledger) -> None:
+        """Its tokens, whatever hook carried it; the rest of the answer counts for that hook."""
+        ledger.offer(delivery(b"1", agent="x", bundle=True, bundle_trigger="start", bundle_tokens=5), b"")
+        assert [ledger.turn_tokens("s", "1", t) for t in ("start", "edit")] == [5, 2]
+
+    def test_a_client_is_known_by_the_session_heard_there_last(self, ledger: Ledger) -> None:
+        """Of its main agent; another process of the same pid is another client."""
+        for context in (
+            Context(session="s", client_pid=7, client_started=1),
+            Context(session="t", client_pid=7, client_started=1),
+            Context(session="u", agent="x", client_pid=7, client_started=1),
+            Context(session="v", client_pid=7, client_started=2),
+            Context(session="w"),
+        ):
+            ledger.put_context(context)
+        assert [ledger.session_in(*process) for process in ((7, 1), (7, 2), (8, 1), (0, 0))] == ["t", "v", "", ""]
+
+    def test_a_file_is_known_by_where_it_was_before(self, ledger: Ledger) -> None:
+        """In its checkout; each place once."""
+        for old in ("a.py", "b.py", "a.py"):
+            ledger.put_moved("/r", "c.py", old)
+        assert sorted(ledger.moved_from("/r", "c.py")) == ["a.py", "b.py"]
+        assert ledger.moved_from("/q", "c.py") == ledger.moved_from("/r", "a.py") == ()

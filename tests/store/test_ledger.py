@@ -1,25 +1,26 @@
-"""The ledger in memory and the one on LMDB keep one contract."""
+"""The ledger in memory and the one on LMDB keep the same contracts."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.store.ledger_contract import A, LedgerContract, delivery
+from tests.store.ledger_time_contract import LedgerTimeContract
 
 from memd_daemon.store.lmdb_log import LmdbLedger, open_ledger
 from memd_daemon.store.memory_log import MemoryLedger
 
 
-class TestMemoryLedger(LedgerContract):
-    """Everything in tests/store/ledger_contract.py."""
+class TestMemoryLedger(LedgerContract, LedgerTimeContract):
+    """Everything in the two contracts."""
 
     @pytest.fixture
     def ledger(self) -> MemoryLedger:
         return MemoryLedger()
 
 
-class TestLmdbLedger(LedgerContract):
-    """Everything in tests/store/ledger_contract.py."""
+class TestLmdbLedger(LedgerContract, LedgerTimeContract):
+    """Everything in the two contracts."""
 
     @pytest.fixture
     def ledger(self, home: Path) -> Iterator[LmdbLedger]:

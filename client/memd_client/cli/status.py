@@ -138,6 +138,8 @@ def _lines(told: dict[str, Any]) -> list[tuple[str, list[Part]]]:
         lines.append(("", [(screen.spoken(NO_GIT_HOOK), "yellow")]))
     if told["last_delivery"]:
         lines.append(("told last", _last(told["last_delivery"])))
+    if any(told.get("holds", {}).values()):
+        lines.append(("held", [_held(told["holds"])]))
     lines.append(("spool", [_spooled(told["spool"])]))
     for waits in _queue(told["queue"]):
         lines.append(("queue", [(waits, "yellow")]))
@@ -232,6 +234,12 @@ def _policy(file: dict[str, Any]) -> list[Part]:
     rules, locks = screen.count(len(file["directives"]), "rule"), screen.count(len(file["settings"]), "locked setting")
     behind = "signed" if file["behind"] == "signature" else "out of this user's reach"
     return [f"{file['path']}: {rules}, {locks}", (f"  {behind}", "green")]
+
+
+def _held(holds: dict[str, int]) -> str:
+    """Edits that were held back once, and what came of them."""
+    came = ", ".join(f"{count} {outcome}" for outcome, count in holds.items() if count)
+    return f"{screen.count(sum(holds.values()), 'edit')} once: {came}"
 
 
 def _spooled(spool: dict[str, Any]) -> Part:

@@ -91,7 +91,7 @@ def _when(delivery: api.DeliveryOut) -> list[Part]:
     agent = f"/{delivery.agent[:SHOWN_SESSION_CHARS]}" if delivery.agent else ""
     return [
         (_minute(delivery.at), "dim"),
-        delivery.trigger + (" held" if delivery.held else ""),
+        delivery.trigger + (f" held: {delivery.outcome}" if delivery.outcome else ""),
         delivery.session[:SHOWN_SESSION_CHARS] + agent,
     ]
 

@@ -47,6 +47,7 @@ class FileGround:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[_Stat, bytes]] = {}
+        self._seen: dict[bytes, tuple[str, ...]] = {}
 
     def digest(self, path: Path, deadline_ns: int | None = None) -> bytes | None:
         """The digest of a regular file, or None where there is none that can be read.
@@ -73,9 +74,21 @@ class FileGround:
                 return hashlib.sha256(repr(shape[:2]).encode()).digest()[: limits.ANCHOR_DIGEST_BYTES]
             value = content_digest(_blocks(file, deadline_ns))
             is_same = _shape(os.fstat(file.fileno())) == shape
+        if is_same:
+            self._saw(str(path), value)
         if is_same and shape[1] + RACY_NS < began_ns:
             self._keep(str(path), shape, value)
         return value
+
+    def seen_at(self, digest: bytes) -> tuple[str, ...]:
+        """Where files of this content were seen, the latest last."""
+        return self._seen.get(digest, ())
+
+    def _saw(self, key: str, value: bytes) -> None:
+        if len(self._seen) >= limits.GROUND_FILES_KNOWN_MAX:
+            self._seen.clear()
+        others = (path for path in self._seen.get(value, ()) if path != key)
+        self._seen[value] = (*others, key)[-limits.GROUND_PATHS_OF_CONTENT_MAX :]
 
     def _keep(self, key: str, shape: _Stat, value: bytes) -> None:
         if len(self._known) >= limits.GROUND_FILES_KNOWN_MAX:

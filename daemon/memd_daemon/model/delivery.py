@@ -1,7 +1,10 @@
-"""Deliveries: what memd offered to a context, when and why (delivery.md). Local.
+"""Deliveries: what memd told a context, when and why (delivery.md). Local.
 
 A **context** is one (session, agent) from its start, clear or compaction to the next: ``epoch`` counts those. The ledger is keyed
 (session, agent, epoch, turn, note, rendering digest, state).
+
+What comes with a hook is **offered**, and delivered once its receipt is there. What somebody **asked** for (a recall, a note shown)
+is an answer of another kind: it was shown to who asked, and changes nothing of what hooks tell.
 """
 
 import hashlib
@@ -19,10 +22,13 @@ NOTICES_UID: Final = hashlib.sha256(b"memd/notices").digest()[:UID_BYTES]
 POLICY_UID: Final = hashlib.sha256(b"memd/policy").digest()[:UID_BYTES]
 """Likewise for the standing rules of policy files (service/policy.py)."""
 
+NO_NOTES: Final = frozenset({NOTICES_UID, POLICY_UID})
+
 
 class DeliveryState(StrEnum):
     OFFERED = "offered"  # sent; no receipt yet, so it is still owed
     DELIVERED = "delivered"
+    ASKED = "asked"  # the answer to a question; nobody says whether it arrived
 
 
 class DeliveredNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -38,12 +44,36 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rule: str
 
 
-class Delivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One answer of a hook."""
+class HoldOutcome(StrEnum):
+    """What came of an edit that was held back once."""
 
-    request: bytes
+    OPEN = "open"  # nothing yet, and its turn goes on
+    REPEATED = "repeated"  # the very same call again
+    CHANGED = "changed"  # another edit of that file
+    ABANDONED = "abandoned"  # its turn or its session ended without either
+
+
+class Hold(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An edit that was held back: one in a turn of an agent. What the edit was stands nowhere, only a digest to know it again by."""
+
     at: int  # UTC, Unix milliseconds
-    trigger: str
+    session: str
+    agent: str = ""
+    turn: str = ""
+    repo: str = ""
+    paths: tuple[str, ...] = ()
+    call: bytes = b""  # 16 bytes of SHA-256 over the tool's name and its input
+    notes: tuple[bytes, ...] = ()  # uids of the notes that it was held for
+    outcome: str = HoldOutcome.OPEN
+    settled_at: int = 0
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One answer of a hook, or to a question."""
+
+    request: bytes  # of a hook; b"" for a question
+    at: int  # UTC, Unix milliseconds
+    trigger: str  # the moment, or what was asked: recall, show, trace, decisions, list, remember, revise
     harness: str
     session: str
     agent: str = ""
@@ -52,7 +82,10 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     repo: str = ""
     state: str = DeliveryState.OFFERED
     held: bool = False  # the edit was held back
+    hold: Hold | None = None  # as it began; what came of it is the ledger's to tell
     bundle: bool = False  # the start bundle that this context was owed is in it
+    bundle_trigger: str = ""  # the moment that bundle was owed from, and what it cost of ``tokens``
+    bundle_tokens: int = 0
     notes: tuple[DeliveredNote, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     tokens: int = 0
@@ -70,13 +103,17 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     turns: int = 0
     bundle: str = "owed"  # of this epoch's start bundle: owed, offered, delivered, none
     bundle_trigger: str = "session-start"
+    bundle_at: int = 0  # when it was offered last
     repo: str = ""
     started_at: int = 0
     last_at: int = 0
     ended: bool = False
     entry_point: str = ""
     with_person: bool = True
+    continues: tuple[str, ...] = ()  # sessions it was forked from, or came after in its client by a clear; the nearest first
     client_pid: int = 0  # the client process that this context lives in; 0: not known
     client_started: int = 0  # when it started, in clock ticks of the system
     read: tuple[str, ...] = ()  # paths in the repository, the latest last
     edited: tuple[str, ...] = ()
+    above: tuple[tuple[int, int], ...] = ()  # the client processes that its own was started from: (pid, started)
+    carried: bool = False  # it began with a conversation that memd had not heard of: a resume, a fork

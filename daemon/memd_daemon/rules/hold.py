@@ -13,10 +13,10 @@ def may_hold(now: Situation) -> bool:
 
 
 def holds(now: Situation, one: Candidate) -> bool:
-    """Whether this note is worth it: `high`, not revoked, not auto, in no rendering delivered to this context before, and the
-    setting is on for it."""
+    """Whether this note is worth it: `high`, not revoked, not auto, in no rendering delivered to this context before, nothing held
+    for it there, and the setting is on for it."""
     view, note = one.view, one.view.note
-    new_here = note.uid not in now.standing and note.uid not in now.sent_this_turn
+    new_here = note.uid not in now.standing and note.uid not in now.sent_this_turn and note.uid not in now.held_for
     worth = note.kind == Kind.GOTCHA and note.priority == Priority.HIGH
     may = may_hold(now) and now.terms(one).hold_enabled
     return may and worth and new_here and not view.revoked and view.frame_class != Provenance.AUTO

@@ -55,7 +55,7 @@ def _other_repository(now: Situation, one: Candidate) -> bool:
 
 def _other_session(now: Situation, one: Candidate) -> bool:
     scope = one.view.note.scope
-    return scope.startswith("session:") and scope != f"session:{now.session}"
+    return scope.startswith("session:") and scope.removeprefix("session:") not in (now.session, *now.continues)
 
 
 def _other_path(now: Situation, one: Candidate) -> bool:

@@ -88,6 +88,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
     trigger: Moment
     session: str
+    continues: tuple[str, ...] = ()  # sessions that it was forked from, or came after by a clear: their notes hold too
     repo: str = ""  # scope of the repository, "repo:<uid>"; "" where there is none
     paths: tuple[str, ...] = ()  # read or about to be edited, relative to the repository's root
     directory: str = ""  # where the client works, relative to the repository's root; "" is the root
@@ -95,6 +96,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     permission_mode: str = ""
     hold_enabled: bool = True  # the setting, and for a headless run the setting for those
     held_this_turn: bool = False
+    held_for: frozenset[bytes] = frozenset()  # uids of notes that an edit of this epoch was held for
     sent_this_turn: frozenset[bytes] = frozenset()  # uids
     standing: Mapping[bytes, bytes] = {}  # uid -> rendering digest, of this epoch
     edited_here: frozenset[str] = frozenset()  # repository paths that this context has edited

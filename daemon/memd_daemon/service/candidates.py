@@ -1,7 +1,7 @@
 """Which notes may be told at a moment, before the rules decide: lookups by index, never a scan of the store."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from memd_daemon.model.words import Kind, Priority, Provenance
 from memd_daemon.rules.sift import is_too_far
 from memd_daemon.rules.situation import Candidate, Gate, GateEvidence
 from memd_daemon.service.known import Known, Views
+from memd_daemon.service.moved import as_moved, known_moves
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.recall import weighed
 from memd_daemon.service.repos import Place, scopes_at
@@ -30,15 +31,16 @@ def at_start(
     """Standing rules and, for a main agent, open tasks; for a subagent, `high` gotchas on files the session touched."""
     known = parts.views.at(snapshot)
     kinds = (Kind.DIRECTIVE,) if context.agent else (Kind.DIRECTIVE, Kind.TASK)
-    scopes = scopes_at(place, context.session)
+    sessions = (context.session, *context.continues)
+    scopes = scopes_at(place, *sessions)
     found = [
         view for scope in scopes for kind in kinds for view in _of_kind(parts, known, snapshot, place, scope, kind)
     ]
     candidates = _candidates(parts, place, found)
     if context.agent:
-        parent = ledger.context(context.session, "")
-        touched = (*parent.read, *parent.edited) if parent else ()
-        candidates += on_paths(parts, snapshot, place, context.session, touched, only_high=True)
+        touched = dict.fromkeys(p for one in ledger.contexts_of(context.session) for p in (*one.read, *one.edited))
+        moved = known_moves(ledger, place.checkout.root, touched)
+        candidates += on_paths(parts, snapshot, place, sessions, touched, moved=moved, only_high=True)
     return candidates
 
 
@@ -84,17 +86,24 @@ def _grounded(parts: Parts, place: Place, views: Iterable[NoteView]) -> Iterator
 
 
 def on_paths(
-    parts: Parts, snapshot: Snapshot, place: Place, session: str, paths: Iterable[str], *, only_high: bool = False
+    parts: Parts,
+    snapshot: Snapshot,
+    place: Place,
+    sessions: Sequence[str],
+    paths: Iterable[str],
+    *,
+    moved: Mapping[str, str],
+    only_high: bool = False,
 ) -> list[Candidate]:
-    """Gotchas anchored to these files of the repository."""
+    """Gotchas anchored to these files of the repository, also under the paths that they have ``moved`` from (moved.py)."""
     known = parts.views.at(snapshot)
     found: dict[bytes, NoteView] = {}
-    for path in paths:
-        for scope in scopes_at(place, session):
+    for path in dict.fromkeys((*paths, *moved)):
+        for scope in scopes_at(place, *sessions):
             for view in _on_path(parts, known, snapshot, place, scope, path):
                 if not only_high or view.note.priority == Priority.HIGH:
                     found.setdefault(view.note.uid, view)
-    return _candidates(parts, place, found.values())
+    return [Candidate(view=as_moved(view, moved)) for view in _grounded(parts, place, found.values())]
 
 
 def _on_path(parts: Parts, known: Known, snapshot: Snapshot, place: Place, scope: str, path: str) -> Views:

@@ -22,6 +22,7 @@ from memd_daemon.model.turn import Turn
 from memd_daemon.model.view import BehindView, StepView
 from memd_daemon.model.words import Kind
 from memd_daemon.service.asker import asker_of
+from memd_daemon.service.contexts import sessions_of
 from memd_daemon.service.explain import note_out, turn_out
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import note_at
@@ -37,7 +38,7 @@ def decisions(parts: Parts, request: api.Decisions) -> api.DecisionsReply:
     """The decisions that hold here, oldest first; with a ref the stretch around that note. Raises NoSuchNote, Forgotten."""
     asker = asker_of(parts.ledger, request.env, request.surface)
     place = place_of(parts, request.cwd)
-    scopes = scopes_at(place, asker.session)
+    scopes = scopes_at(place, *sessions_of(parts.ledger, asker.session))
     with parts.store.read() as snapshot:
         middle = note_at(snapshot, request.ref) if request.ref else None
         if middle is not None:

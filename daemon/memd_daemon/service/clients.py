@@ -3,8 +3,10 @@
 A process is told by its pid and the moment it started: the system gives a pid again, never both.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from itertools import pairwise
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -42,6 +44,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
     pid: int = 0
     started: int = 0
     nested: bool = False
+    above: tuple[tuple[int, int], ...] = ()  # clients that stand above it: (pid, started)
     terminal: bool = False
     ancestors: tuple[str, ...] = ()
 
@@ -96,6 +99,24 @@ def is_running(pid: int, started: int) -> bool:
     return here is not None and here.started == started
 
 
+def command_line(pid: int) -> tuple[str, ...]:
+    """The words a process was started with; () where it is gone or there is no /proc."""
+    try:
+        told = Path(f"/proc/{pid}/cmdline").read_bytes() if pid else b""
+    except OSError:
+        return ()
+    return tuple(word.decode("utf-8", "replace") for word in told.split(b"\0"))
+
+
+def resumed_by(words: Sequence[str], flags: Sequence[str]) -> str:
+    """What a command line says after one of the ``flags``, in the next word or behind `=`; "" for nothing."""
+    for word, after in pairwise((*words, "")):
+        flag, _, value = word.partition("=")
+        if flag in flags and (value or not after.startswith("-")):
+            return value or after
+    return ""
+
+
 def client_above(pid: int, names: Names, harness: str) -> Client:
     """The client of ``harness`` above a process."""
     if not pid:
@@ -103,11 +124,12 @@ def client_above(pid: int, names: Names, harness: str) -> Client:
     above = list(ancestors(pid))
     own = next((p for p in above if p.name in names.get(harness, ())), None)
     everybody = _everybody(names)
-    further = above[above.index(own) + 1 :] if own else above
+    further = [p for p in (above[above.index(own) + 1 :] if own else above) if p.name in everybody]
     return Client(
         pid=own.pid if own else 0,
         started=own.started if own else 0,
-        nested=any(p.name in everybody for p in further),
+        nested=bool(further),
+        above=tuple((p.pid, p.started) for p in further),
         terminal=own.terminal if own else False,
         ancestors=tuple(p.name for p in above),
     )

@@ -6,15 +6,26 @@ import msgspec
 
 from memd_daemon import limits
 from memd_daemon.model.delivery import Context
-from memd_daemon.service.clients import Client, is_running
+from memd_daemon.service.clients import Client, command_line, is_running, resumed_by
+from memd_daemon.service.names import id_kept
 from memd_daemon.service.repos import Place
+from memd_daemon.store.port import LedgerSnapshot
 from memd_hooks.events import HookEvent, Moment, StartSource
 
 OWED: Final = "owed"
 OFFERED: Final = "offered"
 DELIVERED: Final = "delivered"
 
+CARRIED: Final = frozenset({StartSource.RESUME, StartSource.FORK})
+"""Starts of a conversation that has gone on before."""
+
 NEW_EPOCH: Final = frozenset({StartSource.STARTUP, StartSource.CLEAR, StartSource.FORK})
+
+
+def sessions_of(ledger: LedgerSnapshot, session: str) -> tuple[str, ...]:
+    """The session, and those it continues, whose notes hold in it too."""
+    main = ledger.context(session, "") if session else None
+    return (session, *main.continues) if main else (session,)
 
 
 def entered(known: Context | None, event: HookEvent, place: Place, client: Client | None, now_ms: int) -> Context:
@@ -25,6 +36,7 @@ def entered(known: Context | None, event: HookEvent, place: Place, client: Clien
         harness=event.harness,
         bundle_trigger=Moment.SUBAGENT_START if event.agent else Moment.SESSION_START,
         started_at=now_ms,
+        carried=event.source in CARRIED,
     )
     changes = {
         "repo": place.scope,
@@ -42,7 +54,12 @@ def _client(here: Context, client: Client | None) -> dict[str, object]:
     that a model put together in its shell, takes no session away."""
     if client is None or (not here.ended and client.pid != here.client_pid and _still_there(here)):
         return {}
-    return {"with_person": client.with_person, "client_pid": client.pid, "client_started": client.started}
+    return {
+        "with_person": client.with_person,
+        "client_pid": client.pid,
+        "client_started": client.started,
+        "above": client.above,
+    }
 
 
 def _still_there(here: Context) -> bool:
@@ -72,6 +89,40 @@ def _epoch(known: Context | None, here: Context, event: HookEvent, place: Place)
     if here.repo != place.scope:
         return {"bundle": OWED}
     return {}
+
+
+def continuing(
+    ledger: LedgerSnapshot, context: Context, event: HookEvent, client: Client | None, resume_flags: tuple[str, ...]
+) -> Context:
+    """The context that begins, with the sessions that it continues.
+
+    No client says which they are. A clear, and a fork within the client, follow the session that lived in the same process just
+    before; a client that was started to fork names the session on its command line. An agent's are its session's.
+    """
+    if context.agent:
+        main = ledger.context(context.session, "")
+        return msgspec.structs.replace(context, continues=main.continues) if main else context
+    parent = ledger.context(_before(ledger, event, client, resume_flags), "")
+    if parent is None or parent.session == context.session or parent.harness != context.harness:
+        return context
+    line = tuple(one for one in (parent.session, *parent.continues) if one != context.session)
+    return msgspec.structs.replace(context, continues=line[: limits.SESSIONS_CONTINUED_MAX])
+
+
+def _before(ledger: LedgerSnapshot, event: HookEvent, client: Client | None, resume_flags: tuple[str, ...]) -> str:
+    if client is None or event.source not in (StartSource.CLEAR, StartSource.FORK):
+        return ""
+    before = ledger.session_in(client.pid, client.started)
+    if before or event.source == StartSource.CLEAR:
+        return before
+    return id_kept(resumed_by(command_line(client.pid), resume_flags))
+
+
+def is_owed(context: Context, now_ms: int) -> bool:
+    """Whether the start's bundle is to be told: it never was, or its offer was lost; one still open waits for its receipt."""
+    if context.bundle == OFFERED:
+        return now_ms - context.bundle_at > limits.OFFER_OPEN_MS
+    return context.bundle != DELIVERED
 
 
 def with_paths(context: Context, moment: Moment, paths: tuple[str, ...]) -> Context:

@@ -21,15 +21,17 @@ from memd_daemon import limits
 from memd_daemon.model.delivery import Context, Delivery
 from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.rules import Candidate, Decision, Situation, decide
-from memd_daemon.service import candidates, capture, names, notices, policy_rules
+from memd_daemon.service import candidates, capture, holds, names, notices, policy_rules
 from memd_daemon.service.clients import Client, client_above
-from memd_daemon.service.contexts import DELIVERED, OFFERED, entered, with_paths
+from memd_daemon.service.contexts import DELIVERED, OFFERED, continuing, entered, is_owed, sessions_of, with_paths
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.moments import FILE_MOMENTS, Call, situation, under_settings
+from memd_daemon.service.moved import files_of
 from memd_daemon.service.parts import Parts
-from memd_daemon.service.repos import Place, files_at, place_of, scopes_at
+from memd_daemon.service.repos import Place, place_of, scopes_at
 from memd_daemon.service.search import Hit
 from memd_daemon.service.terms import Silence, gates_of, silence_at
+from memd_daemon.service.twins import Twins
 from memd_daemon.store.port import LedgerSnapshot, Snapshot
 from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
 
@@ -39,11 +41,8 @@ BLOCK_BREAK: Final = "\n"
 CLIENT_MOMENTS: Final = frozenset({Moment.SESSION_START, Moment.PROMPT_SUBMIT, Moment.MEMD_CALL})
 """When the system is asked which client process a known context lives in."""
 
-TOLD_BEFORE: Final = frozenset({"standing", "sent-this-turn"})
-"""Rules that leave a note out because this context was told it (rules/sift.py)."""
-
-NO_NEWS: Final = TOLD_BEFORE | {PAUSED_RULE, IGNORED_RULE}
-"""Rules whose silence the ledger does not keep: `status` tells of a pause, and `memd config log`."""
+NO_NEWS: Final = frozenset({"standing", "sent-this-turn", PAUSED_RULE, IGNORED_RULE})
+"""Rules whose silence the ledger does not keep: the context was told it, and `status` tells of a pause, and `memd config log`."""
 
 
 LOOKED_AT: Final = frozenset({Moment.SESSION_START, Moment.POST_COMPACTION})
@@ -58,7 +57,6 @@ class Owed(NamedTuple):
 
     told: Decision = Decision()
     blocks: tuple[Block, ...] = ()
-    stands: bool = False  # whether a block was left out because this context has it, or is just being sent it
 
     @property
     def text(self) -> str:
@@ -95,6 +93,7 @@ class Deliverer:
         self._board = notices.Board(parts)
         self._decisions: dict[tuple[object, ...], Decision] = {}
         self._lock = threading.Lock()
+        self._twins = Twins()
         self._open: dict[bytes, bytes] = {}  # request ids as they came -> as they are kept, until their receipts
         self._embedding = ThreadPoolExecutor(1, thread_name_prefix="memd-query")
         self.counts = HookCounts()
@@ -156,8 +155,13 @@ class Deliverer:
             with self._parts.ledger.read() as ledger:
                 if not hook.is_probe and (before := ledger.replied(hook.request_id)) is not None:
                     return before
+                if not hook.is_probe and self._twins.is_second(event, self._parts.now_ms()):
+                    return b""
                 known = ledger.context(event.session, event.agent)
                 context = entered(known, event, call.place, client, self._parts.now_ms())
+                if known is None:
+                    context = continuing(ledger, context, event, client, harness.RESUME_FLAGS)
+                settled = list(holds.settled(ledger, call, context))
                 if event.moment == Moment.MEMD_CALL and not hook.is_probe:
                     main = ledger.context(event.session, "") if event.agent else context
                     self._parts.calls.register(main, context, event, call.pid)
@@ -165,8 +169,11 @@ class Deliverer:
             reply = harness.render(event, answer)
             if delivery is not None and not _goes_out(hook, delivery, reply):
                 reply, delivery, after = b"", None, with_paths(context, event.moment, call.own_paths)
+                self._twins.forget(event)
             if not hook.is_probe:
                 self._record(delivery, after, reply)
+                for hold, outcome in settled:
+                    self._parts.ledger.settle(hold, outcome, self._parts.now_ms())
         return reply
 
     def foresee(self, event: HookEvent, known: Context | None, like: Context | None = None) -> Foreseen:
@@ -193,7 +200,7 @@ class Deliverer:
                 own=own,
                 at_bundle=situation(self._parts, ledger, call, context, harness, trigger, harness.CAP_UNITS),
                 at_moment=self._own_situation(ledger, call, context, harness, owed),
-                is_owed=context.bundle != DELIVERED,
+                is_owed=is_owed(context, self._parts.now_ms()),
             )
 
     def _called(self, hook: wire.Hook, harness: Harness, event: HookEvent, place: Place, client: Client | None) -> Call:
@@ -209,16 +216,18 @@ class Deliverer:
             if not hook.is_probe:
                 capture.store_prompt(self._parts, hook, harness, event, place, client, now_ms, spooled=False)
             if pending is not None:
-                asked = candidates.Asked(self._parts, scopes_at(place, event.session), event.prompt)
+                scopes = scopes_at(place, *sessions_of(self._parts.ledger, event.session))
+                asked = candidates.Asked(self._parts, scopes, event.prompt)
                 vector, vectors = self._query_vector(event.prompt, pending, hook.deadline_ns)
                 hits = asked.hits(vector, by_table=vectors == "table")
-        at, paths = files_at(self._parts, place, event.cwd, event.paths)
+        at, paths, moved = files_of(self._parts, event, place, is_probe=hook.is_probe)
         return Call(
             hook=hook,
             event=event,
             place=place,
             at=at,
             paths=paths,
+            moved=moved,
             hits=hits,
             match=asked.match if asked else None,
             vectors=vectors,
@@ -254,8 +263,8 @@ class Deliverer:
     def _weigh(
         self, snapshot: Snapshot, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness
     ) -> tuple[Owed, Decision]:
-        is_owed = context.bundle != DELIVERED
-        owed = self._bundle(snapshot, ledger, call, context, harness) if is_owed else Owed()
+        owes = is_owed(context, self._parts.now_ms())
+        owed = self._bundle(snapshot, ledger, call, context, harness) if owes else Owed()
         return owed, self._own(snapshot, ledger, call, context, harness, owed)
 
     def _bundle(
@@ -266,17 +275,17 @@ class Deliverer:
         is_silent = bool(call.here.everything)
         policy = policy_rules.at_start(self._parts, snapshot, call.place, now, is_silent=is_silent)
         lines = self._board.at_start(snapshot, call.place) if not context.agent else None
-        stand = [block for block in (lines, policy) if block is not None and _stands(now, block)]
-        blocks = tuple(block for block in (lines, policy) if block is not None and block not in stand)
+        blocks = tuple(block for block in (lines, policy) if block is not None and not _stands(now, block))
         if is_silent:
-            return Owed(Decision(), blocks, bool(stand))
+            return Owed(Decision(), blocks)
         found = candidates.at_start(self._parts, snapshot, ledger, call.place, context)
-        found = [one for one in found if one.view.matched_path not in call.paths]  # the moment brings them, and may hold
+        at_hand = {*call.paths, *call.moved}
+        found = [one for one in found if one.view.matched_path not in at_hand]  # the moment brings them, and may hold
         if policy in blocks:
             now = _after(now, policy, harness, limits.POLICY_LEAVES_TOKENS)
         if lines in blocks:
             now = _after(now, lines, harness, limits.SETTING_START_MIN_TOKENS)
-        return Owed(self._decided(snapshot, harness, now, found), blocks, bool(stand))
+        return Owed(self._decided(snapshot, harness, now, found), blocks)
 
     def _decided(self, snapshot: Snapshot, harness: Harness, now: Situation, found: list[Candidate]) -> Decision:
         """What `decide` says, kept: starts of a repository are told the very same, edits of a file find the same notes standing.
@@ -292,12 +301,13 @@ class Deliverer:
         moment = (
             now.trigger,
             now.repo,
-            now.session if own_notes else "",
+            (now.session, now.continues) if own_notes else "",
             now.paths,
             now.directory,
             now.with_person,
             now.permission_mode,
             now.held_this_turn,
+            now.held_for.intersection(uid for uid, *_ in notes),
             frozenset(now.sent_this_turn.intersection(uid for uid, *_ in notes)),
             now.edited_here,
             now.budget_tokens,
@@ -329,7 +339,8 @@ class Deliverer:
         if call.there.everything:
             return Decision()
         if call.event.moment in FILE_MOMENTS:
-            found = candidates.on_paths(self._parts, snapshot, call.at, context.session, call.paths)
+            sessions = (context.session, *context.continues)
+            found = candidates.on_paths(self._parts, snapshot, call.at, sessions, call.paths, moved=call.moved)
         elif call.match is not None:
             gates = gates_of(call.settings, self._parts.now_ms())
             found = candidates.on_prompt(self._parts, snapshot, call.place, call.hits, call.match, gates)
@@ -349,7 +360,8 @@ class Deliverer:
     ) -> tuple[HookAnswer, Delivery | None, Context]:
         held = own.hold is not None
         context = with_paths(context, call.event.moment, () if held else call.own_paths)
-        context = msgspec.structs.replace(context, bundle=_bundle_after(context, owed, call.here))
+        now_ms = self._parts.now_ms()
+        context = _bundle_after(context, owed, call.here, now_ms)
         said = BLOCK_BREAK.join(text for text in (owed.text, own.text) if text)
         answer = HookAnswer(hold=said) if held else HookAnswer(context=said)
         chosen, left_out = (*owed.told.chosen, *own.chosen), (*owed.told.left_out, *own.left_out)
@@ -357,7 +369,7 @@ class Deliverer:
             return answer, None, context
         delivery = Delivery(
             request=call.hook.request_id,
-            at=self._parts.now_ms(),
+            at=now_ms,
             trigger=call.event.moment,
             harness=call.event.harness,
             session=context.session,
@@ -366,7 +378,10 @@ class Deliverer:
             turn=context.turn,
             repo=call.place.scope,
             held=held,
+            hold=holds.begun(call, context, own, now_ms),
             bundle=owed.goes,
+            bundle_trigger=context.bundle_trigger if owed.goes else "",
+            bundle_tokens=owed.tokens,
             notes=(*(block.delivered() for block in owed.blocks), *(c.delivered() for c in chosen)),
             left_out=left_out,
             tokens=owed.tokens + own.tokens,
@@ -418,13 +433,11 @@ def _after(now: Situation, block: Block | None, harness: Harness, least: int) ->
     )
 
 
-def _bundle_after(context: Context, owed: Owed, here: Silence) -> str:
-    """What becomes of the context's bundle. One whose notes stand in an offer still open waits for that offer's receipt; one that
-    a silence kept back is owed as it was."""
-    if here.rest:
-        return context.bundle
+def _bundle_after(context: Context, owed: Owed, here: Silence, now_ms: int) -> Context:
+    """The context with what becomes of its bundle: offered, or settled where there was nothing to tell. One that waits for a
+    receipt, or that a silence kept back, stays as it was."""
+    if here.rest or not is_owed(context, now_ms):
+        return context
     if owed.goes:
-        return OFFERED
-    stands = owed.stands or any(left.rule in TOLD_BEFORE for left in owed.told.left_out)
-    waits = context.bundle == OFFERED and stands
-    return OFFERED if waits else DELIVERED
+        return msgspec.structs.replace(context, bundle=OFFERED, bundle_at=now_ms)
+    return msgspec.structs.replace(context, bundle=DELIVERED)

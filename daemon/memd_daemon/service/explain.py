@@ -15,7 +15,9 @@ from memd_daemon.model.note import Note
 from memd_daemon.model.turn import Turn
 from memd_daemon.model.view import EvidenceView, FullView, NoteView, ReasonView, RevisionView
 from memd_daemon.rules import WHY
+from memd_daemon.service import holds
 from memd_daemon.service.asker import asker_of
+from memd_daemon.service.contexts import sessions_of
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import holder_of, note_at, session_begun
 from memd_daemon.service.repos import Place, place_of, scopes_at
@@ -81,7 +83,7 @@ def list_notes(parts: Parts, request: api.ListNotes) -> api.NotesReply:
     """Notes that hold where the asker stands, newest first."""
     asker = asker_of(parts.ledger, request.env, request.surface)
     place = place_of(parts, request.cwd)
-    scopes = scopes_at(place, asker.session)
+    scopes = scopes_at(place, *sessions_of(parts.ledger, asker.session))
     with parts.store.read() as snapshot:
         wanted = (
             note
@@ -217,10 +219,11 @@ def deliveries(parts: Parts, request: api.Deliveries) -> api.DeliveriesReply:
     """What memd told which agent, when and why; and what it left out, by which rule."""
     found = parts.ledger.deliveries(session=session_begun(parts.ledger, request.session) or None)
     page, more = _page(found, request.limit, request.offset)
-    return api.DeliveriesReply(deliveries=[delivery_out(d) for d in page], more=more)
+    return api.DeliveriesReply(deliveries=[delivery_out(parts, d) for d in page], more=more)
 
 
-def delivery_out(delivery: Delivery) -> api.DeliveryOut:
+def delivery_out(parts: Parts, delivery: Delivery) -> api.DeliveryOut:
+    held = parts.ledger.hold(delivery.session, delivery.agent, delivery.turn) if delivery.held else None
     return api.DeliveryOut(
         at=iso(delivery.at),
         trigger=delivery.trigger,
@@ -231,6 +234,7 @@ def delivery_out(delivery: Delivery) -> api.DeliveryOut:
         epoch=delivery.epoch,
         state=delivery.state,
         held=delivery.held,
+        outcome=holds.outcome(parts, held) if held else "",
         notes=[
             api.DeliveredOut(id=n.id, digest=n.digest.hex(), tokens=n.tokens)
             for n in delivery.notes

@@ -3,7 +3,7 @@
 A hook is answered by it (deliver.py), `memd why` foretells by it, and a write looks by it whether the rules still fit (room.py).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -33,6 +33,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     place: Place
     at: Place  # where the files of a file moment lie: another checkout than the session's, or another repository
     paths: tuple[str, ...]  # from the root of that checkout
+    moved: Mapping[str, str] = {}  # where gotchas' files that are at these paths now were before: old path -> path
     hits: Sequence[Hit] = ()  # what a prompt found, best first, and how far its words stand in a text
     match: Callable[[str], Match] | None = None
     vectors: str = ""
@@ -44,7 +45,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def own_paths(self) -> tuple[str, ...]:
         """Paths in the session's own repository, which its context remembers."""
-        return self.paths if self.at.scope == self.place.scope and not self.here.everything else ()
+        is_own = self.at.scope == self.place.scope and not self.here.everything
+        return (*self.paths, *self.moved) if is_own else ()
 
 
 def under_settings(parts: Parts, snapshot: Snapshot, call: Call) -> Call:
@@ -70,7 +72,7 @@ def situation(
 ) -> Situation:
     """What the rules look at. ``trigger``: the call's own moment, or that of the bundle which the context is owed; ``told``: what
     stands before it in the same answer, and ``cap_units`` what the client still takes after that."""
-    event = call.event
+    event, is_edit = call.event, trigger == Moment.PRE_EDIT
     open_since = parts.now_ms() - limits.OFFER_OPEN_MS
     standing = ledger.standing(context.session, context.agent, context.epoch, open_since=open_since)
     standing |= {c.candidate.view.note.uid: c.digest for c in told}
@@ -85,16 +87,18 @@ def situation(
     return Situation(
         trigger=trigger,
         session=context.session,
+        continues=context.continues,
         repo=(call.at if trigger in FILE_MOMENTS else call.place).scope,
         paths=call.paths,
         directory=call.place.inside,
         with_person=context.with_person,
         permission_mode=event.permission_mode,
         hold_enabled=own.hold_enabled,
-        held_this_turn=ledger.held_in_turn(context.session, context.agent, context.turn),
+        held_this_turn=ledger.hold(context.session, context.agent, context.turn) is not None,
+        held_for=ledger.held_for(context.session, context.agent, context.epoch) if is_edit else frozenset(),
         sent_this_turn=frozenset(sent),
         standing=standing,
-        edited_here=frozenset(context.edited),
+        edited_here=frozenset((*context.edited, *call.moved)),
         tags=parts.tags,
         cost=parts.cost,
         budget_tokens=own.budget_tokens,

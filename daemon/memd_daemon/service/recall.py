@@ -8,6 +8,7 @@ from memd_daemon.model.note import Note
 from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Kind, Provenance, SourceType
 from memd_daemon.service.asker import asker_of
+from memd_daemon.service.contexts import sessions_of
 from memd_daemon.service.explain import note_out
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.policy_rules import Asked, asked
@@ -30,7 +31,8 @@ def recall(parts: Parts, request: api.Recall) -> api.RecallReply:
     parts.search.wait_for_words()
     vector = parts.search.embed(query)
     with parts.store.read() as snapshot:
-        scopes = _all_scopes(snapshot) if request.all_scopes else scopes_at(place, asker.session)
+        own = scopes_at(place, *sessions_of(parts.ledger, asker.session))
+        scopes = _all_scopes(snapshot) if request.all_scopes else own
         is_asked = request.kind in ("", Kind.DIRECTIVE)
         policy = asked(parts, snapshot, None if request.all_scopes else place, query, vector) if is_asked else Asked()
         hits = parts.search.find(query, scopes, limits.RECALL_MAX_K, vector=vector, cold=request.superseded)

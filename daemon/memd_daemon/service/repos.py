@@ -54,9 +54,9 @@ def session_scope(session: str) -> str:
     return f"session:{session}"
 
 
-def scopes_at(place: Place, session: str) -> tuple[str, ...]:
-    """The exact scopes whose notes hold here, before `under` is looked at."""
-    return (GLOBAL, place.scope, *((session_scope(session),) if session else ()))
+def scopes_at(place: Place, *sessions: str) -> tuple[str, ...]:
+    """The exact scopes whose notes hold here, before `under` is looked at. ``sessions``: the asker's, and those it continues."""
+    return (GLOBAL, place.scope, *(session_scope(session) for session in sessions if session))
 
 
 def place_of(parts: Parts, directory: str) -> Place:

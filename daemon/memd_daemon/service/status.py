@@ -8,7 +8,7 @@ import msgspec
 
 from memd_client import __version__, api
 from memd_daemon import limits
-from memd_daemon.service import policy_told, settings, spool
+from memd_daemon.service import holds, policy_told, settings, spool
 from memd_daemon.service.enrolments import enrolments
 from memd_daemon.service.explain import delivery_out, ids_of, iso
 from memd_daemon.service.hookcounts import HookCounts
@@ -35,7 +35,7 @@ def status(parts: Parts, counts: HookCounts, started_ms: int) -> api.StatusReply
             "waiting": waiting,
         },
         hooks={key: {**told, "last": iso(told["last_ms"])} for key, told in counts.told().items()},
-        last_delivery=_plain(delivery_out(last)) if last else None,
+        last_delivery=_plain(delivery_out(parts, last)) if last else None,
         spool=spooled,
         queue={name: store.pop(name) for name in ("proposals", "conflicts", "review", "proposed")},
         sessions=_sessions(parts),
@@ -43,6 +43,7 @@ def status(parts: Parts, counts: HookCounts, started_ms: int) -> api.StatusReply
         problems=[*_problems(parts, spooled), *policy_problems, *parts.findings.told()],
         settings={"changed": changed},
         policy=policies,
+        holds=holds.counted(parts),
     )
 
 

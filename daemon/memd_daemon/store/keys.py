@@ -45,10 +45,19 @@ last moments. context = digest16(session) ‖ digest16(agent).
     deliveries      number                              msgpack Delivery                             truth, local
     requests        digest16(request)                   number ‖ reply bytes                         truth, local
     by_session      digest16(session) ‖ number          ""                                           derived
-    standing        context ‖ epoch (u32) ‖ uid         msgpack [delivered digest, offered digest, offered at]  derived
+    standing        context ‖ epoch (u32) ‖ uid         msgpack [delivered digest, offered digest, offered at, held]  derived
     turn_notes      context ‖ digest16(turn) ‖ uid      ""                                           derived
     turn_tokens     digest16(session) ‖ digest16(turn) ‖ digest16(trigger)  tokens, u64              derived
-    turn_holds      context ‖ digest16(turn)            ""                                           derived
+    turn_holds      context ‖ digest16(turn)            msgpack Hold                                 truth, local
+    open_holds      context ‖ digest16(turn)            "" : its outcome is open                     derived
+    clients         pid (u32) ‖ started (u64)           session whose main agent was heard there last  derived
+    moved           digest16(root) ‖ digest16(path) ‖ digest16(old path)  old path (UTF-8)           truth, local
+    asked           context ‖ epoch (u32) ‖ uid         ""                                           derived
+    turn_asked      context ‖ digest16(turn) ‖ uid      ""                                           derived
+    shown           uid ‖ digest16(session)             ""                                           truth, local
+
+Deliveries, and what follows from them, go after a time (prune.py). ``shown`` stays as long as its note: whether a session was ever
+shown it decides whether the session's word for it counts.
 """
 
 import hashlib
@@ -97,8 +106,17 @@ STANDING: Final = "standing"
 TURN_NOTES: Final = "turn_notes"
 TURN_TOKENS: Final = "turn_tokens"
 TURN_HOLDS: Final = "turn_holds"
+OPEN_HOLDS: Final = "open_holds"
+CLIENTS: Final = "clients"
+MOVED: Final = "moved"
+ASKED: Final = "asked"
+TURN_ASKED: Final = "turn_asked"
+SHOWN: Final = "shown"
 
-LEDGER_TABLES: Final = (CONTEXTS, DELIVERIES, REQUESTS, BY_SESSION, STANDING, TURN_NOTES, TURN_TOKENS, TURN_HOLDS)
+LEDGER_TABLES: Final = (
+    CONTEXTS, DELIVERIES, REQUESTS, BY_SESSION, STANDING, TURN_NOTES, TURN_TOKENS, TURN_HOLDS, OPEN_HOLDS, CLIENTS, MOVED,
+    ASKED, TURN_ASKED, SHOWN,
+)  # fmt: skip
 
 META_FORMAT: Final = b"format"
 META_STORE: Final = b"store"
@@ -111,6 +129,7 @@ META_MODEL: Final = b"model"
 KEY_MAX_BYTES: Final = 511
 _U64: Final = struct.Struct(">Q")
 _U32: Final = struct.Struct(">I")
+_PROCESS: Final = struct.Struct(">IQ")
 _COMMIT: Final = struct.Struct(">16sQ")
 _EVENT: Final = struct.Struct(">16sQH")
 _PLACE: Final = struct.Struct(">Q16sQH")
@@ -205,6 +224,22 @@ def epoch_prefix(session: str, agent: str, epoch: int) -> bytes:
 
 def turn_prefix(session: str, agent: str, turn: str) -> bytes:
     return context_prefix(session, agent) + digest16(turn)
+
+
+def process_key(pid: int, started: int) -> bytes:
+    return _PROCESS.pack(pid, started)
+
+
+def moved_prefix(root: str, path: str) -> bytes:
+    return digest16(root) + digest16(path)
+
+
+def tokens_key(session: str, turn: str, trigger: str) -> bytes:
+    return digest16(session) + digest16(turn) + digest16(trigger)
+
+
+def shown_key(uid: bytes, session: str) -> bytes:
+    return uid + digest16(session)
 
 
 def after(prefix: bytes) -> bytes:

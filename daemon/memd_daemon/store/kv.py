@@ -1,7 +1,10 @@
 """What the log asks of a keeper of tables: ordered bytes, named tables, nothing else. LMDB is one (lmdb_log), a dict another."""
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 class Reading(Protocol):
@@ -37,3 +40,10 @@ class Writing(Reading, Protocol):
     def put(self, table: str, key: bytes, value: bytes) -> None: ...
     def delete(self, table: str, key: bytes) -> bool: ...
     def clear(self, table: str) -> None: ...
+
+
+class Keeper(Protocol):
+    """An environment of tables."""
+
+    def reading(self) -> AbstractContextManager[Reading]: ...
+    def writing(self, work: Callable[[Writing], T]) -> T: ...

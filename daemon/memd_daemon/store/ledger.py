@@ -6,38 +6,33 @@ caller that knows how long a request can stay open, and counts older offers as l
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 import msgspec
 
 from memd_daemon.limits import LEDGER_PAGE_ROWS
-from memd_daemon.model.delivery import Context, DeliveredNote, Delivery, DeliveryState
+from memd_daemon.model.delivery import NO_NOTES, Context, DeliveredNote, Delivery, DeliveryState, Hold, HoldOutcome
 from memd_daemon.store import keys
-from memd_daemon.store.kv import Reading, Writing
-
-T = TypeVar("T")
+from memd_daemon.store.kv import Keeper, Reading, Writing
+from memd_daemon.store.prune import prune
 
 _encoder: Final = msgspec.msgpack.Encoder()
 _contexts: Final = msgspec.msgpack.Decoder(Context)
 _deliveries: Final = msgspec.msgpack.Decoder(Delivery)
+_holds: Final = msgspec.msgpack.Decoder(Hold)
 
 
 class Standing(msgspec.Struct, frozen=True, array_like=True):
-    """What of one note is in one context: the newest rendering delivered, and the newest offered since."""
+    """What of one note is in one context: the newest rendering delivered, and the newest offered since; whether an edit was held
+    for it."""
 
     delivered: bytes = b""
     offered: bytes = b""
     offered_at: int = 0
+    held: bool = False
 
 
 _standing: Final = msgspec.msgpack.Decoder(Standing)
-
-
-class Keeper(Protocol):
-    """An environment of tables."""
-
-    def reading(self) -> contextlib.AbstractContextManager[Reading]: ...
-    def writing(self, work: Callable[[Writing], T]) -> T: ...
 
 
 class TableLedgerSnapshot:
@@ -72,11 +67,40 @@ class TableLedgerSnapshot:
         return {key[-16:] for key, _ in self._kv.scan(keys.TURN_NOTES, keys.turn_prefix(session, agent, turn))}
 
     def turn_tokens(self, session: str, turn: str, trigger: str) -> int:
-        raw = self._kv.get(keys.TURN_TOKENS, _tokens_key(session, turn, trigger))
+        raw = self._kv.get(keys.TURN_TOKENS, keys.tokens_key(session, turn, trigger))
         return 0 if raw is None else keys.of_number(raw)
 
-    def held_in_turn(self, session: str, agent: str, turn: str) -> bool:
-        return self._kv.get(keys.TURN_HOLDS, keys.turn_prefix(session, agent, turn)) is not None
+    def hold(self, session: str, agent: str, turn: str) -> Hold | None:
+        return _hold(self._kv, keys.turn_prefix(session, agent, turn))
+
+    def open_holds(self, session: str) -> list[Hold]:
+        """Of every agent of the session."""
+        found = (_hold(self._kv, key) for key, _ in self._kv.scan(keys.OPEN_HOLDS, keys.digest16(session)))
+        return [hold for hold in found if hold is not None]
+
+    def held_for(self, session: str, agent: str, epoch: int) -> frozenset[bytes]:
+        """Uids of the notes that an edit was held for in this epoch, whether or not a receipt came."""
+        rows = self._kv.scan(keys.STANDING, keys.epoch_prefix(session, agent, epoch))
+        return frozenset(key[-16:] for key, raw in rows if _standing.decode(raw).held)
+
+    def asked(self, session: str, agent: str, epoch: int) -> set[bytes]:
+        """Uids of the notes that this context asked for and was shown."""
+        return {key[-16:] for key, _ in self._kv.scan(keys.ASKED, keys.epoch_prefix(session, agent, epoch))}
+
+    def asked_in_turn(self, session: str, agent: str, turn: str) -> set[bytes]:
+        return {key[-16:] for key, _ in self._kv.scan(keys.TURN_ASKED, keys.turn_prefix(session, agent, turn))}
+
+    def was_shown(self, uid: bytes, session: str) -> bool:
+        """Whether any agent of the session was ever told the note, unasked or asked: an answer that did not arrive may have."""
+        return self._kv.get(keys.SHOWN, keys.shown_key(uid, session)) is not None
+
+    def session_in(self, pid: int, started: int) -> str:
+        """The session whose main agent was heard last in this client process; "" for none."""
+        return (self._kv.get(keys.CLIENTS, keys.process_key(pid, started)) or b"").decode()
+
+    def moved_from(self, root: str, path: str) -> tuple[str, ...]:
+        """The paths at which a file of this checkout was seen before."""
+        return tuple(old.decode() for _, old in self._kv.scan(keys.MOVED, keys.moved_prefix(root, path)))
 
 
 class TableLedger:
@@ -121,6 +145,10 @@ class TableLedger:
 
         self._keeper.writing(work)
 
+    def put_asked(self, delivery: Delivery) -> None:
+        """Records what the answer to a question showed."""
+        self._keeper.writing(lambda kv: _put_asked(kv, delivery))
+
     def receipt(self, request: bytes) -> Delivery | None:
         return self._keeper.writing(lambda kv: _receipt(kv, request))
 
@@ -151,17 +179,87 @@ class TableLedger:
         with self.read() as snapshot:
             return snapshot.turn_tokens(session, turn, trigger)
 
-    def held_in_turn(self, session: str, agent: str, turn: str) -> bool:
+    # --- what was asked for, and who was ever shown what
+
+    def asked(self, session: str, agent: str, epoch: int) -> set[bytes]:
         with self.read() as snapshot:
-            return snapshot.held_in_turn(session, agent, turn)
+            return snapshot.asked(session, agent, epoch)
+
+    def asked_in_turn(self, session: str, agent: str, turn: str) -> set[bytes]:
+        with self.read() as snapshot:
+            return snapshot.asked_in_turn(session, agent, turn)
+
+    def was_shown(self, uid: bytes, session: str) -> bool:
+        with self.read() as snapshot:
+            return snapshot.was_shown(uid, session)
+
+    def prune(self, before: int, is_gone: Callable[[bytes], bool], rest: Callable[[], None]) -> int:
+        """Takes away what is older than ``before`` (prune.py)."""
+        return prune(self._keeper, before, is_gone, rest)
+
+    # --- holds
+
+    def hold(self, session: str, agent: str, turn: str) -> Hold | None:
+        with self.read() as snapshot:
+            return snapshot.hold(session, agent, turn)
+
+    def open_holds(self, session: str) -> list[Hold]:
+        with self.read() as snapshot:
+            return snapshot.open_holds(session)
+
+    def held_for(self, session: str, agent: str, epoch: int) -> frozenset[bytes]:
+        with self.read() as snapshot:
+            return snapshot.held_for(session, agent, epoch)
+
+    def holds(self) -> list[Hold]:
+        """Every hold there was."""
+        with self._keeper.reading() as kv:
+            return [_holds.decode(raw) for _, raw in kv.scan(keys.TURN_HOLDS)]
+
+    def settle(self, hold: Hold, outcome: HoldOutcome, at: int) -> None:
+        """What came of a hold. The first word on it stays."""
+        self._keeper.writing(lambda kv: _settle(kv, hold, outcome, at))
+
+    # --- clients and files
+
+    def session_in(self, pid: int, started: int) -> str:
+        with self.read() as snapshot:
+            return snapshot.session_in(pid, started)
+
+    def moved_from(self, root: str, path: str) -> tuple[str, ...]:
+        with self.read() as snapshot:
+            return snapshot.moved_from(root, path)
+
+    def put_moved(self, root: str, path: str, old: str) -> None:
+        """A file of a checkout that was at ``old`` has been seen at ``path``."""
+        key = keys.moved_prefix(root, path) + keys.digest16(old)
+        self._keeper.writing(lambda kv: kv.put(keys.MOVED, key, old.encode()))
+
+
+def _hold(kv: Reading, turn: bytes) -> Hold | None:
+    raw = kv.get(keys.TURN_HOLDS, turn)
+    return _holds.decode(raw) if raw else None
+
+
+def _put_hold(kv: Writing, hold: Hold) -> None:
+    turn = keys.turn_prefix(hold.session, hold.agent, hold.turn)
+    kv.put(keys.TURN_HOLDS, turn, _encoder.encode(hold))
+    if hold.outcome == HoldOutcome.OPEN:
+        kv.put(keys.OPEN_HOLDS, turn, b"")
+    else:
+        kv.delete(keys.OPEN_HOLDS, turn)
+
+
+def _settle(kv: Writing, hold: Hold, outcome: HoldOutcome, at: int) -> None:
+    known = _hold(kv, keys.turn_prefix(hold.session, hold.agent, hold.turn))
+    if known is not None and known.outcome == HoldOutcome.OPEN:
+        _put_hold(kv, msgspec.structs.replace(known, outcome=outcome, settled_at=at))
 
 
 def _put_context(kv: Writing, context: Context) -> None:
+    if context.client_pid and not context.agent:
+        kv.put(keys.CLIENTS, keys.process_key(context.client_pid, context.client_started), context.session.encode())
     kv.put(keys.CONTEXTS, keys.context_prefix(context.session, context.agent), _encoder.encode(context))
-
-
-def _tokens_key(session: str, turn: str, trigger: str) -> bytes:
-    return keys.digest16(session) + keys.digest16(turn) + keys.digest16(trigger)
 
 
 def _page(kv: Reading, table: str, prefix: bytes, below: bytes | None) -> tuple[list[bytes], bytes]:
@@ -182,21 +280,55 @@ def _offer(kv: Writing, delivery: Delivery, reply: bytes) -> None:
     request = keys.digest16(delivery.request)
     if kv.get(keys.REQUESTS, request) is not None:
         return
-    last = kv.last(keys.DELIVERIES)
-    number = keys.number(1 if last is None else keys.of_number(last[0]) + 1)
-    kv.put(keys.DELIVERIES, number, _encoder.encode(delivery))
+    number = _put_delivery(kv, delivery)
     kv.put(keys.REQUESTS, request, number + reply)
-    kv.put(keys.BY_SESSION, keys.digest16(delivery.session) + number, b"")
     turn = keys.turn_prefix(delivery.session, delivery.agent, delivery.turn)
-    if delivery.held:
-        kv.put(keys.TURN_HOLDS, turn, b"")
-    if delivery.tokens:
-        key = _tokens_key(delivery.session, delivery.turn, delivery.trigger)
-        before = kv.get(keys.TURN_TOKENS, key)
-        kv.put(keys.TURN_TOKENS, key, keys.number((keys.of_number(before) if before else 0) + delivery.tokens))
+    _count_tokens(kv, delivery, delivery.trigger, delivery.tokens - delivery.bundle_tokens)
+    _count_tokens(kv, delivery, delivery.bundle_trigger, delivery.bundle_tokens)
     for note in delivery.notes:
         kv.put(keys.TURN_NOTES, turn + note.uid, b"")
     _stand_all(kv, delivery)
+    if delivery.hold is not None:
+        _put_hold(kv, delivery.hold)
+        _stand_held(kv, delivery, delivery.hold)
+
+
+def _put_delivery(kv: Writing, delivery: Delivery) -> bytes:
+    """Its number. A note is shown to a session once for ever; who asked outside of any is nobody that could be shown it again."""
+    last = kv.last(keys.DELIVERIES)
+    number = keys.number(1 if last is None else keys.of_number(last[0]) + 1)
+    kv.put(keys.DELIVERIES, number, _encoder.encode(delivery))
+    kv.put(keys.BY_SESSION, keys.digest16(delivery.session) + number, b"")
+    for note in delivery.notes if delivery.session else ():
+        if note.uid not in NO_NOTES:
+            kv.put(keys.SHOWN, keys.shown_key(note.uid, delivery.session), b"")
+    return number
+
+
+def _put_asked(kv: Writing, delivery: Delivery) -> None:
+    _put_delivery(kv, delivery)
+    if not delivery.session:
+        return
+    epoch = keys.epoch_prefix(delivery.session, delivery.agent, delivery.epoch)
+    turn = keys.turn_prefix(delivery.session, delivery.agent, delivery.turn)
+    for note in delivery.notes:
+        kv.put(keys.ASKED, epoch + note.uid, b"")
+        kv.put(keys.TURN_ASKED, turn + note.uid, b"")
+
+
+def _count_tokens(kv: Writing, delivery: Delivery, trigger: str, tokens: int) -> None:
+    if tokens:
+        key = keys.tokens_key(delivery.session, delivery.turn, trigger)
+        before = kv.get(keys.TURN_TOKENS, key)
+        kv.put(keys.TURN_TOKENS, key, keys.number((keys.of_number(before) if before else 0) + tokens))
+
+
+def _stand_held(kv: Writing, delivery: Delivery, hold: Hold) -> None:
+    epoch = keys.epoch_prefix(delivery.session, delivery.agent, delivery.epoch)
+    for uid in hold.notes:
+        raw = kv.get(keys.STANDING, epoch + uid)
+        before = Standing() if raw is None else _standing.decode(raw)
+        kv.put(keys.STANDING, epoch + uid, _encoder.encode(msgspec.structs.replace(before, held=True)))
 
 
 def _stand_all(kv: Writing, delivery: Delivery) -> None:

@@ -18,7 +18,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from memd_daemon.model.delivery import Context, Delivery
+from memd_daemon.model.delivery import Context, Delivery, Hold, HoldOutcome
 from memd_daemon.model.event import Stored
 from memd_daemon.model.note import Note
 from memd_daemon.model.trust import Identity
@@ -263,7 +263,37 @@ class LedgerSnapshot(Protocol):
         """Tokens sent in this turn by this trigger, over all agents of the session."""
         ...
 
-    def held_in_turn(self, session: str, agent: str, turn: str) -> bool: ...
+    def hold(self, session: str, agent: str, turn: str) -> Hold | None:
+        """The edit that was held back in this turn of this agent."""
+        ...
+
+    def open_holds(self, session: str) -> list[Hold]:
+        """Holds of the session, of all its agents, of which nothing has come yet."""
+        ...
+
+    def held_for(self, session: str, agent: str, epoch: int) -> frozenset[bytes]:
+        """Uids of the notes that an edit was held for in this context, whether or not a receipt came."""
+        ...
+
+    def asked(self, session: str, agent: str, epoch: int) -> set[bytes]:
+        """Uids of the notes that this context asked for and was shown."""
+        ...
+
+    def asked_in_turn(self, session: str, agent: str, turn: str) -> set[bytes]:
+        """Likewise of the notes that were asked for in this turn."""
+        ...
+
+    def was_shown(self, uid: bytes, session: str) -> bool:
+        """Whether any agent of the session was ever told the note, unasked or asked: an answer that did not arrive may have."""
+        ...
+
+    def session_in(self, pid: int, started: int) -> str:
+        """The session whose main agent was heard last in this client process; "" for none."""
+        ...
+
+    def moved_from(self, root: str, path: str) -> tuple[str, ...]:
+        """The paths, from the root of this checkout, at which a file was seen before."""
+        ...
 
 
 class Ledger(LedgerSnapshot, Protocol):
@@ -280,12 +310,36 @@ class Ledger(LedgerSnapshot, Protocol):
         """Records an answer that is about to be sent, and its reply bytes under its request id; with it the context, if given."""
         ...
 
+    def put_asked(self, delivery: Delivery) -> None:
+        """Records what the answer to a question showed; nothing of it stands, or counts against a budget."""
+        ...
+
     def receipt(self, request: bytes) -> Delivery | None:
         """The hook has written the answer: offered becomes delivered. None where nothing was offered under this id."""
         ...
 
     def deliveries(self, *, session: str | None = None) -> Iterator[Delivery]:
         """Newest first."""
+        ...
+
+    def holds(self) -> list[Hold]:
+        """Every hold there was, in no order."""
+        ...
+
+    def settle(self, hold: Hold, outcome: HoldOutcome, at: int) -> None:
+        """Records what came of a hold, unless something has already. ``at``: UTC, Unix ms."""
+        ...
+
+    def prune(self, before: int, is_gone: Callable[[bytes], bool], rest: Callable[[], None]) -> int:
+        """Takes away deliveries older than ``before`` (UTC, Unix ms), contexts that were not heard of since, and who was shown the
+        notes of which ``is_gone``; gives the number of deliveries.
+
+        Slice by slice, with a ``rest`` between two; what that raises ends it. What stands in a context that lives on stays.
+        """
+        ...
+
+    def put_moved(self, root: str, path: str, old: str) -> None:
+        """A file of a checkout that was at ``old`` has been seen at ``path``."""
         ...
 
     def close(self) -> None: ...

@@ -40,6 +40,9 @@ CLIENT_NAMES: tuple[str, ...] = ("claude", "claude.exe")
 # sdk-cli (-p), sdk-ts, sdk-py, mcp, claude-code-github-action, local-agent, remote*, claude-in-slack, claude-in-teams.
 PERSON_ENTRY_POINTS: tuple[str, ...] = ("cli", "claude-vscode", "claude-desktop", "claude-desktop-3p")
 
+# What forks a session of another process names it here, and nowhere else: neither its events nor its environment do.
+RESUME_FLAGS: tuple[str, ...] = ("--resume", "-r")
+
 SAMPLE_SESSION = "memd-probe"  # the session that `sample` speaks of
 
 EDIT_TOOLS = ("Edit", "Write", "NotebookEdit")

@@ -20,6 +20,7 @@ CAP_UNITS: int = 0  # git shows a hook's words to a person, never to a model
 TAGS: tuple[str, ...] = ()
 CLIENT_NAMES: tuple[str, ...] = ("git",)
 PERSON_ENTRY_POINTS: tuple[str, ...] = ()
+RESUME_FLAGS: tuple[str, ...] = ()
 
 # One row per client: the variables that name its session, the more exact one first.
 _SESSIONS = (

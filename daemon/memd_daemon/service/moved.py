@@ -1,0 +1,146 @@
+"""Anchored files that are at another path now: found by what they hold, at one lookup, with no walk through the tree.
+
+The content of the file at hand is compared, by its digest, with what anchored files held when their notes were recorded, and when
+they were last looked at (at a read, at an edit, behind a session's start). One of them that is gone from this checkout counts as
+moved here, and its gotchas come along. That stays known in the ledger, since the next edit makes another content of it, and counts
+for as long as the old path stays empty.
+
+Very small files are alike by chance, so they are not followed; large ones would take too long.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from memd_daemon import limits
+from memd_daemon.ground.files import OutOfTime
+from memd_daemon.ground.repository import clean, relative_path
+from memd_daemon.ground.spelling import located
+from memd_daemon.model.view import GroundStatus, NoteView
+from memd_daemon.model.words import Kind
+from memd_daemon.service.contexts import sessions_of
+from memd_daemon.service.names import is_safe
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.repos import Place, files_at, scopes_at
+from memd_daemon.service.text import normal
+from memd_daemon.store.port import LedgerSnapshot, Snapshot
+from memd_hooks.events import HookEvent, Moment
+
+GONE = frozenset({"anchor_missing", "absent"})
+
+
+def files_of(
+    parts: Parts, event: HookEvent, place: Place, *, is_probe: bool
+) -> tuple[Place, tuple[str, ...], dict[str, str]]:
+    """The files of an event: where they lie (`files_at`), their paths, and where those of gotchas were before (`moved_here`).
+
+    A session's start names none; the files that it may come to are looked at behind it.
+    """
+    at, paths = files_at(parts, place, event.cwd, event.paths)
+    if event.moment == Moment.SESSION_START and not is_probe:
+        parts.behind.add(partial(look_around, parts, place))
+    if not paths:
+        return at, paths, {}
+    return at, paths, moved_here(parts, at, sessions_of(parts.ledger, event.session), paths, keeps=not is_probe)
+
+
+def moved_here(
+    parts: Parts, place: Place, sessions: Sequence[str], paths: Iterable[str], *, keeps: bool
+) -> dict[str, str]:
+    """Where each gotcha's file that is at one of these paths now was before: old path -> path, both from the checkout's root.
+
+    ``keeps``: what is found is remembered.
+    """
+    root, scopes = place.checkout.root, scopes_at(place, *sessions)
+    with parts.store.read() as snapshot, parts.ledger.read() as ledger:
+        if not any(True for scope in scopes for _ in snapshot.notes_of_kind(scope, Kind.GOTCHA)):
+            return {}
+        known = known_moves(ledger, root, paths)
+        found = {
+            old: path
+            for path in paths
+            for old in _held_before(parts, snapshot, root, scopes, path)
+            if old not in known and old != path and _is_gone(root, old)
+            if _has_gotcha(snapshot, scopes, old) or ledger.moved_from(root, old)
+        }
+        further = {older: path for old, path in found.items() for older in known_moves(ledger, root, [old])}
+    for old, path in found.items() if keeps else ():
+        parts.ledger.put_moved(root, path, old)
+    return {old: path for old, path in (known | found | further).items() if old != path}
+
+
+def known_moves(ledger: LedgerSnapshot, root: str, paths: Iterable[str]) -> dict[str, str]:
+    """What is remembered of files at these paths: old path -> path, also over several moves."""
+    found: dict[str, str] = {}
+    for path in paths:
+        waiting = [path]
+        while waiting:
+            before = ledger.moved_from(root, waiting.pop())
+            new = [old for old in before if old not in found and old != path]
+            found |= dict.fromkeys(new, path)
+            waiting += new
+    return {old: path for old, path in found.items() if _is_gone(root, old)}
+
+
+def _held_before(parts: Parts, snapshot: Snapshot, root: str, scopes: Sequence[str], path: str) -> Iterator[str]:
+    """Paths of the same checkout at which the present content of this file is known to have been."""
+    digest = _digest(parts, Path(located(root, path)))
+    if digest is None:
+        return
+    for scope in scopes:
+        for id_ in snapshot.notes_anchored_as(scope, digest):
+            uid = snapshot.uid_of(id_)
+            note = snapshot.note(uid) if uid else None
+            yield from (anchor.path for anchor in (note.anchors if note else ()) if anchor.digest == digest)
+    for seen in parts.ground.seen_at(digest):
+        if seen.startswith(root.rstrip("/") + "/"):
+            yield normal(clean(seen[len(root.rstrip("/")) + 1 :]))
+
+
+def _digest(parts: Parts, file: Path) -> bytes | None:
+    """The digest of a file that is worth following; None where there is none, or no time."""
+    until_ns = time.monotonic_ns() + limits.GROUND_DEADLINE_MS * limits.NS_PER_MS
+    try:
+        seen = file.stat()
+        is_fit = limits.MOVED_FILE_MIN_BYTES <= seen.st_size <= limits.MOVED_FILE_MAX_BYTES
+        return parts.ground.digest(file, until_ns) if is_fit and stat.S_ISREG(seen.st_mode) else None
+    except (OSError, ValueError, OutOfTime):
+        return None
+
+
+def _is_gone(root: str, path: str) -> bool:
+    """Whether the checkout has no file of that very name: none at all, or a link to another one."""
+    return relative_path(root, root, path) != path or not os.path.lexists(located(root, path))
+
+
+def _has_gotcha(snapshot: Snapshot, scopes: Iterable[str], path: str) -> bool:
+    return is_safe(path) and any(True for scope in scopes for _ in snapshot.notes_on_path(scope, path))
+
+
+def as_moved(view: NoteView, moved: Mapping[str, str]) -> NoteView:
+    """The view with the anchors that are gone, of files that have been found again, saying so and where to."""
+    if view.matched_path not in moved:
+        return view
+    return msgspec.structs.replace(view, ground=tuple(_status(ground, moved) for ground in view.ground))
+
+
+def _status(ground: GroundStatus, moved: Mapping[str, str]) -> GroundStatus:
+    if ground.path not in moved or ground.signal not in GONE:
+        return ground
+    return msgspec.structs.replace(ground, signal="anchor_renamed", detail=moved[ground.path])
+
+
+def look_around(parts: Parts, place: Place) -> None:
+    """Looks at the files of a repository's newest gotchas, so that they are known again wherever they come to be."""
+    with parts.store.read() as snapshot:
+        uids = (snapshot.uid_of(id_) for id_ in snapshot.notes_of_kind(place.scope, Kind.GOTCHA))
+        notes = (snapshot.note(uid) for uid in islice(uids, limits.MOVED_GOTCHAS_LOOKED_AT) if uid)
+        paths = dict.fromkeys(anchor.path for note in notes if note is not None for anchor in note.anchors)
+    for path in paths:
+        _digest(parts, Path(located(place.checkout.root, path)))

@@ -1,0 +1,60 @@
+"""One event that a client tells of twice, as where its settings name memd's hook at two levels (delivery.md, "Once").
+
+The client gives the model what both hooks print. So the first answer is the answer, and the second is silence: no further budget,
+no new epoch, no word about what came of a hold. Two are one event by the client's own ids (of the prompt, with its words; of the
+tool call; of the subagent), and starts and compactions, which have none, by their source and by coming at the same time.
+"""
+
+import hashlib
+from typing import Final
+
+from memd_daemon import limits
+from memd_hooks.events import HookEvent, Moment
+
+_AT_ONCE: Final = frozenset({Moment.SESSION_START, Moment.POST_COMPACTION})
+
+Key = tuple[str, ...]
+
+
+class Twins:
+    """The latest events, so that a second word of one is known. Under the delivery lock."""
+
+    def __init__(self) -> None:
+        self._heard: dict[Key, int] = {}
+
+    def is_second(self, event: HookEvent, now_ms: int) -> bool:
+        """Whether the event was told of before; from now on it was."""
+        key = _key(event)
+        if key is None:
+            return False
+        at = self._heard.pop(key, None)
+        if len(self._heard) >= limits.EVENTS_HEARD_MAX:
+            del self._heard[next(iter(self._heard))]
+        self._heard[key] = now_ms
+        return at is not None and (event.moment not in _AT_ONCE or abs(now_ms - at) <= limits.SAME_START_WINDOW_MS)
+
+    def forget(self, event: HookEvent) -> None:
+        """Its answer did not go out, so a second word of it is to be answered."""
+        key = _key(event)
+        if key is not None:
+            self._heard.pop(key, None)
+
+
+def _key(event: HookEvent) -> Key | None:
+    """What is one event; None where nothing says so."""
+    match event.moment:
+        case Moment.SESSION_START | Moment.POST_COMPACTION:
+            own = event.source or ""
+        case Moment.PROMPT_SUBMIT:
+            own = event.prompt_id and event.prompt_id + _digest(event.prompt)
+        case Moment.READ | Moment.PRE_EDIT:
+            own = event.tool_use_id
+        case Moment.SUBAGENT_START:
+            own = event.agent
+        case _:
+            own = ""
+    return (event.harness, event.session, event.agent, event.moment, own) if own else None
+
+
+def _digest(prompt: str) -> str:
+    return hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()

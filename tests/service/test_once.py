@@ -1,0 +1,249 @@
+"""A note that qualifies twice arrives once: over triggers, hook entries, processes and restarts (delivery.md, "Once")."""
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memd_client import api, wire
+from memd_daemon import limits
+from tests.service.desk import Desk, context_of, desk_at, reason_of
+
+RULE = "Always run the tests with the project's own virtual environment."
+GOTCHA = "add() is called with strings by the importer: keep it duck-typed."
+FINDING = "The importer retries three times on a locked database."
+QUESTION = "why does the importer retry three times when the database is locked?"
+
+
+def many_rules(desk: Desk, count: int = 60) -> None:
+    """More than one start has room for."""
+    for number in range(count):
+        words = f"Rule number {number}: keep module {number} free of cycles, and say so in its docstring at length."
+        desk.remember(words, kind="directive")
+
+
+def told(out: str) -> str:
+    return reason_of(out) + context_of(out)
+
+
+# --- two hook entries of one client
+
+
+@pytest.mark.parametrize("source", ["startup", "clear", "fork", "resume", "compact"])
+def test_a_start_that_two_entries_tell_of_is_one_start(desk: Desk, source: str) -> None:
+    """The second adds no epoch and no second budget: what did not fit stays out."""
+    many_rules(desk)
+    first = context_of(desk.start(source=source))
+    assert "did not fit" in first
+    assert desk.start(source=source) == ""
+    assert [c["epoch"] for c in desk.ask(api.Status()).sessions] == [0]
+
+
+def test_a_later_start_is_another_one(desk: Desk) -> None:
+    """Two compactions of a long turn, each as long as a summary takes apart."""
+    desk.remember(RULE, kind="directive")
+    for _ in range(2):
+        assert RULE in context_of(desk.start(source="compact"))
+        desk.clock.ms += limits.SAME_START_WINDOW_MS + 1
+
+
+def test_a_prompt_that_two_entries_tell_of_is_one_prompt(desk: Desk) -> None:
+    """One turn is stored, and one budget spent."""
+    for number in range(40):
+        desk.remember(f"{FINDING} Of importer number {number}, that is, with a schema of its own and more such words.")
+    first = context_of(desk.prompt(QUESTION))
+    assert "did not fit" in first
+    assert desk.prompt(QUESTION) == ""
+    assert len(desk.ask(api.Turns()).turns) == 1
+
+
+def test_a_read_that_two_entries_tell_of_is_one_read(desk: Desk) -> None:
+    """Gotchas that did not fit into the first answer do not come with the second."""
+    for number in range(20):
+        words = f"Caveat {number}: " + "mind the order of the operands, since strings are added here too; " * 3
+        desk.remember(words, kind="gotcha", anchors=["app.py"])
+    payload = desk.payload(
+        "PostToolUse",
+        "s1",
+        prompt_id="p1",
+        tool_name="Read",
+        tool_input={"file_path": str(desk.repo / "app.py")},
+        tool_response={},
+        tool_use_id="toolu_r",
+    )
+    assert "did not fit" in context_of(desk.hook("read", payload))
+    assert desk.hook("read", payload) == ""
+
+
+def test_a_subagents_start_that_two_entries_tell_of_is_one_start(desk: Desk) -> None:
+    """By its agent's id."""
+    many_rules(desk)
+    payload = desk.payload("SubagentStart", "s1", agent_id="a1", agent_type="x", prompt_id="p1")
+    assert "did not fit" in context_of(desk.hook("subagent-start", payload))
+    assert desk.hook("subagent-start", payload) == ""
+
+
+def test_a_first_answer_that_was_too_late_leaves_it_to_the_second(desk: Desk) -> None:
+    """What was not sent was not told."""
+    desk.remember(RULE, kind="directive")
+    payload = json.dumps(desk.payload("SessionStart", "s1", source="startup")).encode()
+    late = wire.Hook(
+        os.urandom(16),
+        time.monotonic_ns() - 1,
+        0,
+        "claude",
+        "session-start",
+        os.fsencode(desk.repo),
+        b"",
+        payload,
+    )
+    assert desk.daemon.hook(late, 0) == b""
+    assert RULE in context_of(desk.start())
+
+
+def test_a_probe_is_nobodys_twin(desk: Desk) -> None:
+    """An installer's question does not silence the session's own."""
+    desk.remember(RULE, kind="directive")
+    assert RULE in context_of(desk.start(probe=True))
+    assert RULE in context_of(desk.start())
+    assert RULE in context_of(desk.start(probe=True, session="s3"))
+
+
+def test_events_of_other_sessions_and_turns_are_no_twins(desk: Desk) -> None:
+    """Neither the same words in the next turn, nor the same id in another session."""
+    desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=["app.py"])
+    for session in ("s1", "s2"):
+        assert GOTCHA in told(desk.edit("app.py", session=session, use="toolu_same"))
+    for prompt in ("p1", "p2"):
+        desk.prompt("the same words", prompt_id=prompt)
+    assert len(desk.ask(api.Turns()).turns) == 2
+
+
+def test_what_was_heard_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest goes; its twin would have come long ago."""
+    monkeypatch.setattr(limits, "EVENTS_HEARD_MAX", 2)
+    desk.remember(GOTCHA, kind="gotcha", anchors=["app.py"])
+    for session in ("s1", "s2", "s3"):
+        assert GOTCHA in told(desk.edit("app.py", session=session, use="toolu_same"))
+        assert desk.edit("app.py", session=session, use="toolu_same") == ""
+
+
+def test_hooks_at_the_same_time_tell_once(desk: Desk) -> None:
+    """Eight threads, each the hook of another call on the same file."""
+    desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=["app.py"])
+    gate, answers = threading.Barrier(8), []
+
+    def ask() -> None:
+        gate.wait()
+        answers.append(told(desk.edit("app.py")))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(GOTCHA in answer for answer in answers) == 1
+    assert answers.count("") == 7
+
+
+# --- over triggers, turns, epochs, restarts
+
+
+def test_one_budget_a_start_while_its_receipt_is_under_way(desk: Desk) -> None:
+    """The next hook does not go on where the start's block ended."""
+    many_rules(desk)
+    assert "did not fit" in context_of(desk.start(receipt=False))
+    assert desk.prompt("at once") == ""
+    assert desk.read("app.py") == ""
+
+
+def test_a_lost_start_is_told_as_it_was(desk: Desk) -> None:
+    """Not what it left out."""
+    many_rules(desk)
+    first = context_of(desk.start(receipt=False))
+    desk.clock.ms += limits.OFFER_OPEN_MS + 1
+    assert context_of(desk.prompt("later")) == first
+
+
+def test_a_finding_comes_once_in_a_context_unless_its_rendering_changed(desk: Desk) -> None:
+    """Revoked, it comes as its tombstone, once."""
+    note = desk.remember(FINDING).id
+    assert FINDING in context_of(desk.prompt(QUESTION, prompt_id="p1"))
+    assert desk.prompt(QUESTION, prompt_id="p2") == ""
+    desk.act("revoke", note, reason="it never did")
+    assert "Previously believed" in context_of(desk.prompt(QUESTION, prompt_id="p3"))
+    assert desk.prompt(QUESTION, prompt_id="p4") == ""
+
+
+def test_a_restart_in_mid_turn_tells_nothing_again(tmp_path: Path) -> None:
+    """Start, prompt and read stand in the ledger."""
+    with desk_at(tmp_path) as desk:
+        desk.remember(RULE, kind="directive")
+        desk.remember(FINDING)
+        desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=["app.py"])
+        assert RULE in context_of(desk.start())
+        assert FINDING in context_of(desk.prompt(QUESTION))
+        assert GOTCHA in context_of(desk.read("app.py"))
+        repo = desk.repo
+    again = Desk(tmp_path / "home", repo)
+    assert again.edit("app.py") == again.read("app.py") == again.prompt(QUESTION, prompt_id="p2") == ""
+    assert again.start(source="resume") == ""
+    again.close()
+
+
+def test_the_contexts_own_edit_is_no_news_and_somebody_elses_is(desk: Desk) -> None:
+    """The status of its anchor changed in both."""
+    desk.remember(GOTCHA, kind="gotcha", anchors=["app.py"])
+    assert GOTCHA in told(desk.edit("app.py"))
+    (desk.repo / "app.py").write_text("def add(a, b, c):\n    return a + b + c\n")
+    assert desk.edit("app.py", prompt_id="p2") == ""
+    assert "changed since — verify" in told(desk.read("app.py", session="s2"))
+    assert GOTCHA in told(desk.read("app.py", session="s3"))
+    (desk.repo / "app.py").write_text("def add(a, b):\n    return a + b\n")
+    back = told(desk.read("app.py", session="s3", prompt_id="p2"))
+    assert "status: matches current state" in back, "another session's edit brought it back"
+
+
+def test_a_status_that_becomes_known_is_no_news(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There was no time to look at first."""
+    desk.remember(GOTCHA, kind="gotcha", anchors=["app.py"])
+    with monkeypatch.context() as hurried:
+        hurried.setattr(limits, "GROUND_DEADLINE_MS", -1)
+        assert "changed since — verify" in told(desk.read("app.py"))
+    assert desk.read("app.py", prompt_id="p2") == ""
+    assert desk.edit("app.py", prompt_id="p3") == ""
+
+
+def test_a_resume_sends_what_changed_and_no_more(desk: Desk) -> None:
+    """A new rule, and one that is struck through; what stands as it was is not said again."""
+    kept = desk.remember(RULE, kind="directive").id
+    fallen = desk.remember("Deploys go through staging first.", kind="directive").id
+    desk.start()
+    desk.act("revoke", fallen, reason="not any more")
+    desk.remember("Never touch the generated files.", kind="directive")
+    desk.clock.ms += 60_000
+    resumed = context_of(desk.start(source="resume"))
+    assert "Never touch the generated files." in resumed
+    assert "Previously believed" in resumed
+    assert f"[{kept}]" not in resumed
+    desk.clock.ms += 60_000
+    assert desk.start(source="resume") == ""
+
+
+def test_every_delivery_is_told_with_what_it_left_out(desk: Desk) -> None:
+    """Note, rendering, moment, session, agent, turn, tokens; and the rule for each that stayed out."""
+    rule, gotcha = desk.remember(RULE, kind="directive").id, desk.remember(GOTCHA, kind="gotcha", anchors=["app.py"]).id
+    desk.remember(FINDING, kind="task", priority="low")
+    desk.start()
+    desk.read("app.py")
+    read, start = desk.ask(api.Deliveries()).deliveries
+    seen: list[tuple[Any, ...]] = [
+        (one.trigger, one.session, one.agent, one.turn, [n.id for n in one.notes]) for one in (read, start)
+    ]
+    assert seen == [("read", "s1", "", "p1", [gotcha]), ("session-start", "s1", "", "", [rule])]
+    assert start.tokens > 0
+    assert all(one.state == "delivered" for one in (read, start))

@@ -1,0 +1,240 @@
+"""A gotcha is told at every way to its file, and at no other file (delivery.md; staleness.md, "Anchors")."""
+
+import os
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memd_daemon import errors
+from memd_daemon.ground import spelling
+from tests.service.desk import Desk, context_of, git, reason_of
+
+GOTCHA = "parse() is called with strings by the importer: keep it duck-typed."
+COMPOSED = unicodedata.normalize("NFC", "src/café.py")
+DECOMPOSED = unicodedata.normalize("NFD", "src/café.py")
+"""One name, in two ways that a disk may hold it and a client may send it."""
+
+
+@pytest.fixture
+def tree(desk: Desk) -> Path:
+    """The repository with a file in a folder, and ways around to it."""
+    repo = desk.repo
+    (repo / "src").mkdir()
+    (repo / "src" / "parse.py").write_text("def parse(text):\n    return text\n")
+    (repo / "docs").mkdir()
+    (repo / "link").symlink_to("src")
+    (repo / "alias.py").symlink_to("src/parse.py")
+    (repo.parent / "elsewhere").symlink_to(repo)
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "tree")
+    return repo
+
+
+def edited(desk: Desk, path: str, cwd: Path | None = None, session: str = "s1", **more: Any) -> str:
+    """All that an edit of the very path that a client names is told."""
+    payload = desk.payload(
+        "PreToolUse",
+        session,
+        cwd=str(cwd or desk.repo),
+        prompt_id="p1",
+        tool_name="Edit",
+        tool_input={"file_path": path, "old_string": "a", "new_string": "b"},
+        tool_use_id=f"toolu_{os.urandom(8).hex()}",
+        permission_mode="default",
+        **more,
+    )
+    out = desk.hook("pre-edit", payload)
+    return reason_of(out) + context_of(out)
+
+
+WAYS: list[tuple[str, str]] = [
+    ("", "src/parse.py"),
+    ("", "./src/parse.py"),
+    ("", "{repo}/src/parse.py"),
+    ("", "{repo}//src///parse.py"),
+    ("", "src/../src/./parse.py"),
+    ("", "src/parse.py/"),
+    ("", "{repo}/src/parse.py/."),
+    ("", "link/parse.py"),
+    ("", "alias.py"),
+    ("", "link/../src/parse.py"),
+    ("", "{repo}/../elsewhere/src/parse.py"),
+    ("", "{repo}/../elsewhere/alias.py"),
+    ("src", "parse.py"),
+    ("src", "../src/parse.py"),
+    ("src", "{repo}/src/parse.py"),
+    ("docs", "../link/parse.py"),
+    ("../elsewhere", "src/parse.py"),
+    ("../elsewhere/src", "parse.py"),
+    ("..", "repo/src/parse.py"),
+]
+
+
+@pytest.mark.parametrize(("cwd", "path"), WAYS)
+def test_every_way_to_the_file_brings_the_gotcha(desk: Desk, tree: Path, cwd: str, path: str) -> None:
+    """Relative and absolute, with dots, doubled and trailing slashes, over links of the file and of its folders."""
+    desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=["src/parse.py"])
+    place = Path(f"{tree}/{cwd}")
+    told = edited(desk, path.format(repo=tree), place)
+    assert GOTCHA in told
+    assert "(anchor: src/parse.py, status: matches current state)" in told
+
+
+@pytest.mark.parametrize("given", [way for way in WAYS if way[0] != ".."])
+def test_every_way_to_the_file_makes_one_anchor(desk: Desk, tree: Path, given: tuple[str, str]) -> None:
+    """Reads and writes resolve alike."""
+    cwd, path = given
+    here, desk.repo = desk.repo, Path(f"{tree}/{cwd}")
+    desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=[path.format(repo=tree)])
+    desk.repo = here
+    assert "(anchor: src/parse.py, status: matches current state)" in edited(desk, "src/parse.py")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "parse.py",
+        "src/parse.pyc",
+        "src/PARSE.py",
+        "src",
+        "",
+        "..",
+        "../repo.py",
+        "/etc/passwd",
+        "{repo}-2/src/parse.py",
+        "src/parse.py\0",
+        "\ud83d",
+        "/" * 5_000,
+    ],
+)
+def test_no_other_path_does(desk: Desk, tree: Path, path: str) -> None:
+    """A namesake, a folder, a file of another name or place, and what is no path at all."""
+    desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=["src/parse.py"])
+    assert edited(desk, path.format(repo=tree)) == ""
+
+
+@pytest.mark.parametrize("on_disk", [COMPOSED, DECOMPOSED])
+@pytest.mark.parametrize("anchored", [COMPOSED, DECOMPOSED])
+@pytest.mark.parametrize("given", [COMPOSED, DECOMPOSED])
+def test_both_normalizations_are_one_name(desk: Desk, tree: Path, on_disk: str, anchored: str, given: str) -> None:
+    """However the disk holds it, however the note and the client write it; and its content is looked at."""
+    (tree / on_disk).write_text("x = 'a file with an accent'\n")
+    desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=[anchored])
+    assert f"(anchor: {COMPOSED}, status: matches current state)" in edited(desk, given)
+    (tree / on_disk).write_text("y = 'and other content'\n")
+    assert "status: changed since — verify" in edited(desk, given, session="s2")
+
+
+@pytest.mark.parametrize("given", ["SRC/Parse.PY", "{repo}/Src/parse.py", "src/parse.py"])
+def test_where_the_file_system_folds_case_another_case_is_the_same_file(
+    desk: Desk, tree: Path, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a file system is stood in for by what memd asks it; the name that the disk has is the one that is kept and told."""
+    monkeypatch.setattr(spelling, "ON_DISK", spelling.Spelling(lambda directory, name: str(tree) in directory))
+    desk.remember(
+        GOTCHA, kind="gotcha", priority="high", anchors=[given.upper() if "{" not in given else given.format(repo=tree)]
+    )
+    assert "(anchor: src/parse.py, status: matches current state)" in edited(desk, given.format(repo=tree))
+
+
+def test_a_file_that_became_a_link_keeps_its_gotcha(desk: Desk, tree: Path) -> None:
+    """Edited through the link, or where the link leads."""
+    desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=["src/parse.py"])
+    (tree / "src" / "parse.py").rename(tree / "src" / "parse_v2.py")
+    (tree / "src" / "parse.py").symlink_to("parse_v2.py")
+    assert GOTCHA in edited(desk, "src/parse.py")
+    assert GOTCHA in edited(desk, "src/parse_v2.py", session="s2")
+
+
+def test_a_file_that_is_written_anew_brings_what_is_known_of_its_path(desk: Desk, tree: Path) -> None:
+    """It was deleted since; the write that makes it again is held, and the words say that the anchor is not what it was."""
+    desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=["src/parse.py"])
+    (tree / "src" / "parse.py").unlink()
+    payload = desk.payload(
+        "PreToolUse",
+        "s1",
+        prompt_id="p1",
+        tool_name="Write",
+        tool_input={"file_path": f"{tree}/src/parse.py", "content": "new\n"},
+        tool_use_id="toolu_w",
+        permission_mode="default",
+    )
+    held = reason_of(desk.hook("pre-edit", payload))
+    assert GOTCHA in held
+    assert "(anchor: src/parse.py, status: changed since — verify)" in held
+
+
+def test_a_whole_folder_that_is_not_there_yet_is_no_trouble(desk: Desk, tree: Path) -> None:
+    """A write may make its folders; nothing is known of them."""
+    desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=["src/parse.py"])
+    assert edited(desk, "new/folder/parse.py") == ""
+    assert edited(desk, f"{tree}/new/../src/parse.py", session="s2") != ""
+
+
+def a_worktree(tree: Path) -> Path:
+    where = tree.parent / "tree"
+    git(tree, "worktree", "add", "-q", str(where))
+    return where
+
+
+def an_inner_worktree(tree: Path) -> Path:
+    """Where Claude Code puts its own: within the main checkout."""
+    where = tree / ".claude" / "worktrees" / "one"
+    git(tree, "worktree", "add", "-q", str(where))
+    return where
+
+
+def one_of_a_bare_repository(tree: Path) -> Path:
+    git(tree.parent, "clone", "-q", "--bare", str(tree), str(tree.parent / "bare.git"))
+    where = tree.parent / "of-bare"
+    git(tree.parent / "bare.git", "worktree", "add", "-q", str(where), "-b", "b")
+    return where
+
+
+def codex_layout(tree: Path) -> Path:
+    """A worktree below a home of its own, detached."""
+    where = tree.parent / "codex" / "worktrees" / "3f2a" / "repo"
+    git(tree, "worktree", "add", "-q", "--detach", str(where))
+    return where
+
+
+LAYOUTS = [a_worktree, an_inner_worktree, one_of_a_bare_repository, codex_layout]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_note_anchored_in_a_worktree_is_told_in_every_other(
+    desk: Desk, tree: Path, layout: Callable[[Path], Path]
+) -> None:
+    """From its own directory, from the main checkout's, and from the main checkout once the worktree is gone."""
+    main, where = desk.repo, layout(tree)
+    desk.repo = where
+    desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=[str(where / "src" / "parse.py")])
+    assert GOTCHA in edited(desk, "src/parse.py", where, "in-it")
+    desk.repo = main
+    assert GOTCHA in edited(desk, "src/parse.py", main, "in-main")
+    assert GOTCHA in edited(desk, str(where / "src" / "parse.py"), main, "from-main-into-it")
+    assert GOTCHA in edited(desk, str(main / "src" / "parse.py"), where, "from-it-into-main")
+    git(main, "worktree", "prune")
+    if layout is not one_of_a_bare_repository:
+        git(main, "worktree", "remove", "--force", str(where))
+    assert GOTCHA in edited(desk, "src/parse.py", main, "after-it")
+
+
+def test_the_status_is_of_the_checkout_that_the_file_lies_in(desk: Desk, tree: Path) -> None:
+    """A session in one worktree that edits a file of another is told how it stands there."""
+    desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=["src/parse.py"])
+    where = a_worktree(tree)
+    (where / "src" / "parse.py").write_text("changed = 'in the worktree alone'\n")
+    assert "status: changed since — verify" in edited(desk, str(where / "src" / "parse.py"))
+    assert "status: matches current state" in edited(desk, "src/parse.py", session="s2")
+
+
+def test_an_anchor_outside_is_refused_by_every_way(desk: Desk, tree: Path) -> None:
+    """A link that leads out of the repository is no way around that."""
+    (tree / "out.py").symlink_to("/etc/hostname")
+    for path in ("/etc/hostname", "out.py", "../elsewhere.py"):
+        with pytest.raises(errors.AnchorOutside):
+            desk.remember(GOTCHA, kind="gotcha", anchors=[path])
