@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +35,7 @@ PRIVATE_DIRECTORY: Final = 0o700
 PRIVATE_MASK: Final = 0o077
 
 MADE_AT_START: Final = ("run", "logs")
+LOCK: Final = "daemon.lock"
 REFUSED: Final = "refused"
 """Under `run`: why the last daemon did not serve, for whoever waits for it (memd_client.spawn)."""
 
@@ -68,7 +70,7 @@ def run(home: Path) -> None:
         _log_to(home / "logs" / "daemon.log")
         daemon = Daemon.open(home)
         try:
-            asyncio.run(_serve(home, daemon))
+            asyncio.run(_serve(home, daemon, lock))
         finally:
             daemon.close()
     except errors.MemdError as refusal:
@@ -92,7 +94,7 @@ def _close_home(home: Path) -> None:
 
 def _lock(home: Path) -> int:
     """The lock of this home, held as long as the process lives. Raises AlreadyRunning."""
-    descriptor = os.open(home / "run" / "daemon.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(home / "run" / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -153,34 +155,46 @@ def socket_path(home: Path) -> str:
     return str(folder / "memd.sock")
 
 
-async def _serve(home: Path, daemon: Daemon) -> None:
-    stopped = asyncio.Event()
+Stamp = tuple[int, int]
+"""Device and inode: which file it is, whatever its name."""
+
+
+async def _serve(home: Path, daemon: Daemon, lock: int) -> None:
+    stopped, leaving = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
+    bound: Stamp | None = None
 
     def leave() -> None:
         """From here on nobody finds this daemon. Safe to call from any thread."""
+        leaving.set()
         _forget_address(home)
         loop.call_soon_threadsafe(stopped.set)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, leave)
     server = Server(daemon.handlers(leave), daemon.hook, daemon.receipt, daemon.mcp.take)
+    path = socket_path(home)
     try:
-        path = socket_path(home)
         Path(path).unlink(missing_ok=True)
         server.bind(path)
         Path(path).chmod(0o600)
+        bound = _stamp(path)
         _tell_address(home, path)
         daemon.begin()
         log.info("serving, version %s", __version__)
-        watch = asyncio.ensure_future(_watch_idle(server, daemon.idle_exit_s, leave))
+        watches = [
+            asyncio.ensure_future(_watch_idle(server, daemon.idle_exit_s, leave)),
+            asyncio.ensure_future(_watch_door(home, path, lock, leaving, leave)),
+        ]
         await server.serve(stopped)
-        watch.cancel()
+        for watch in watches:
+            watch.cancel()
         log.info("stopping")
     finally:
         _forget_address(home)
+        if bound is not None and _stamp(path) == bound:  # else it is a successor's
+            Path(path).unlink(missing_ok=True)
         server.close()
-        Path(socket_path(home)).unlink(missing_ok=True)
 
 
 async def _watch_idle(server: Server, idle_exit_s: Callable[[], int], leave: Callable[[], None]) -> None:
@@ -195,12 +209,45 @@ async def _watch_idle(server: Server, idle_exit_s: Callable[[], int], leave: Cal
         await asyncio.sleep(min(left, limits.IDLE_LOOK_S))
 
 
-def _tell_address(home: Path, path: str) -> None:
+async def _watch_door(home: Path, path: str, lock: int, leaving: threading.Event, leave: Callable[[], None]) -> None:
+    """Keeps this daemon findable, since one that holds the lock and that nobody finds keeps memd from this person for hours.
+
+    An address that is gone or no longer this one's is written again. Without its socket, or where the lock's name leads to another
+    file or none, so that a second daemon may serve this home, it goes.
+    """
+    bound, held, line = _stamp(path), _stamp(lock), _address_line(path)
+    while not leaving.is_set():
+        if _stamp(path) != bound or _stamp(home / "run" / LOCK) != held:
+            log.warning("the socket or the lock was taken away")
+            leave()
+            return
+        if address.read_file(address.path(os.fsencode(home))) != line:
+            with contextlib.suppress(OSError):  # it is tried again
+                _write(home / "run" / "address", line)
+                log.warning("the address was taken away, and stands again")
+            if leaving.is_set():
+                _forget_address(home)
+        await asyncio.sleep(limits.DOOR_LOOK_S)
+
+
+def _stamp(file: str | Path | int) -> Stamp | None:
+    """Which file this is, a link itself; None for none."""
+    try:
+        found = os.fstat(file) if isinstance(file, int) else os.lstat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _address_line(path: str) -> bytes:
     pid = os.getpid()
-    here = address.Address(wire.PROTOCOL, pid, address.process_start(pid) or 0, os.fsencode(path))
-    _write(home / "run" / "address", address.encode(here))
+    return address.encode(address.Address(wire.PROTOCOL, pid, address.process_start(pid) or 0, os.fsencode(path)))
+
+
+def _tell_address(home: Path, path: str) -> None:
+    _write(home / "run" / "address", _address_line(path))
     told = {
-        "pid": pid,
+        "pid": os.getpid(),
         "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "socket": path,
         "version": __version__,

@@ -82,7 +82,11 @@ def test_the_address_goes_before_the_work_in_flight_is_finished(
     monkeypatch.setattr(lifecycle, "Server", FakeServer)
     monkeypatch.setattr(limits, "IDLE_EXIT_S", 0 if how == "idle" else 3600 * 24 * 365 * 100)
     FakeServer.home, FakeServer.asks, FakeServer.found_while_finishing = home, [stops[how]], []
-    asyncio.run(lifecycle._serve(home, daemon))  # type: ignore[arg-type]
+    lock = lifecycle._lock(home)
+    try:
+        asyncio.run(lifecycle._serve(home, daemon, lock))  # type: ignore[arg-type]
+    finally:
+        os.close(lock)
     assert FakeServer.found_before
     assert FakeServer.found_while_finishing == [False]
 

@@ -122,6 +122,35 @@ def test_what_a_killed_daemon_left_is_taken_over(home: Path) -> None:
         end(second)
 
 
+@pytest.mark.parametrize("left", [None, b"", b"garbage\n", b"memd/1 1 1 /tmp/nowhere.sock\n"])
+def test_an_address_that_was_taken_away_is_written_again(
+    home: Path, daemon: "subprocess.Popen[bytes]", left: bytes | None
+) -> None:
+    """The one process that may serve this home would be out of everybody's reach."""
+    path = home / "run" / "address"
+    path.unlink()
+    if left is not None:
+        path.write_bytes(left)
+    assert reached(home, daemon).pid == daemon.pid
+
+
+@pytest.mark.parametrize("taken", ["memd.sock", "daemon.lock", ""])
+def test_a_daemon_whose_door_was_taken_away_makes_room(
+    home: Path, daemon: "subprocess.Popen[bytes]", taken: str
+) -> None:
+    """Its socket, its lock or the whole folder is gone: it leaves in good order, and the next one serves."""
+    if taken:
+        (home / "run" / taken).unlink()
+    else:
+        shutil.rmtree(home / "run")
+    assert daemon.wait(30) == 0
+    second = spawn(home)
+    try:
+        assert reached(home, second).pid == second.pid
+    finally:
+        end(second)
+
+
 def test_everything_is_private(home: Path, daemon: "subprocess.Popen[bytes]") -> None:
     """No file or folder under the home can be read by others, the socket included."""
     ask(home, api.Remember(content="Something private.", cwd=str(home.parent)))
