@@ -15,6 +15,7 @@ Tools run on threads of their own, with a turn for every session; the loop only 
 
 import asyncio
 import contextlib
+import json
 import logging
 import math
 import os
@@ -61,7 +62,7 @@ class Misread(Exception):
     def __init__(self, code: int, why: str, id_: object = None) -> None:
         super().__init__(why)
         self.error = types.ErrorData(code=code, message=why)
-        self.id = id_ if isinstance(id_, str | int) and not isinstance(id_, bool) else None
+        self.id: Any = id_ if _is_id(id_) else None
 
     @property
     def answer(self) -> bytes:
@@ -319,7 +320,7 @@ def _message(raw: bytes) -> types.JSONRPCMessage:
     try:
         told = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Misread(types.jsonrpc.PARSE_ERROR, NOT_JSON) from None
+        raise Misread(types.jsonrpc.PARSE_ERROR, NOT_JSON, _id_in(raw)) from None
     id_ = told.get("id") if isinstance(told, dict) else None
     try:
         message = types.jsonrpc_message_adapter.validate_python(told, by_name=False)
@@ -328,6 +329,22 @@ def _message(raw: bytes) -> types.JSONRPCMessage:
     if isinstance(message, types.JSONRPCNotification) and "id" in told:  # one that JSON-RPC does not allow
         raise Misread(types.jsonrpc.INVALID_REQUEST, NOT_JSONRPC)
     return message
+
+
+def _id_in(raw: bytes) -> object:
+    """The id of what is almost JSON (half an emoji, NaN, a BOM), whose client would wait for ever for an answer without it."""
+    try:
+        told = json.loads(raw.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return told.get("id") if isinstance(told, dict) else None
+
+
+def _is_id(id_: object) -> bool:
+    """Whether an answer can name it."""
+    if isinstance(id_, str):
+        return id_.encode("utf-8", "replace").decode() == id_
+    return isinstance(id_, int) and not isinstance(id_, bool)
 
 
 def _encoded(message: types.JSONRPCMessage) -> bytes:
