@@ -134,6 +134,8 @@ def test_bad_arguments_are_results_with_a_sentence(world: World) -> None:
             ("remember", {"content": "x" * 9_000}),
             ("remember", {"content": "A trap.", "kind": "gotcha"}),
             ("remember", {"content": "A trap.", "kind": "gotcha", "anchors": ["no/such/file.py"]}),
+            ("remember", {"content": "Said at a terminal.", "source": "cli:make"}),
+            ("remember", {"content": "Holds below.", "under": "a\0b" * 60}),
             ("recall", {"query": "x", "k": 0}),
             ("recall", {"query": "x", "k": "5"}),
             ("show", {"ref": 99_999}),

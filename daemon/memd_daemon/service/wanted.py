@@ -9,7 +9,7 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import errors, limits
-from memd_daemon.ground.repository import relative_path
+from memd_daemon.ground.repository import real_path, relative_path
 from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
 from memd_daemon.model.words import RULELESS_SOURCES, Kind, Priority, Provenance, SourceType, Surface
@@ -116,7 +116,11 @@ def _encodable(value: str, what: str) -> None:
 def _line(parts: Parts, value: str, what: str) -> str:
     """A free text that stands on one line of memd's own."""
     _encodable(value, what)
-    kept = parts.redact(text.normal(value)).strip()
+    return _on_one_line(parts.redact(text.normal(value)).strip(), what)
+
+
+def _on_one_line(kept: str, what: str) -> str:
+    """Raises TextTooLong."""
     if len(kept) > limits.LINE_MAX_CHARS or any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in kept):
         raise errors.TextTooLong(what, len(kept), limits.LINE_MAX_CHARS)
     return kept
@@ -141,14 +145,18 @@ def _provenance(value: str) -> Provenance:
 def _source(parts: Parts, value: str, asker: Asker) -> ev.Source:
     """`TYPE` or `TYPE:REF`; by default what memd can see: an inference inside a session, else the command line."""
     if not value:
-        by_agent = asker.session or asker.surface is Surface.MCP
-        return ev.Source(SourceType.INFERENCE if by_agent else SourceType.CLI)
+        return ev.Source(SourceType.INFERENCE if _is_by_agent(asker) else SourceType.CLI)
     type_, _, ref = value.partition(":")
     if type_ == SourceType.USER:
         raise errors.SourceIsChecked
-    if type_ in CAPTURED:
+    if type_ in CAPTURED or (type_ == SourceType.CLI and _is_by_agent(asker)):
         raise errors.SourceIsCaptured(type_)
     return ev.Source(word_of(SourceType, "source", type_), _line(parts, ref, "source"))
+
+
+def _is_by_agent(asker: Asker) -> bool:
+    """Whether it is known that an agent's client asks."""
+    return bool(asker.session) or asker.surface is Surface.MCP
 
 
 def scope_of(value: str, asker: Asker, place: Place) -> str:
@@ -165,15 +173,15 @@ def scope_of(value: str, asker: Asker, place: Place) -> str:
 
 
 def under_at(value: str, place: Place, cwd: str) -> str:
-    """A folder's path from the checkout's root; "" for the root. Raises AnchorOutside, NameHoldsSecret."""
+    """A folder's path from the checkout's root; "" for the root. Raises AnchorOutside, NameHoldsSecret, TextTooLong."""
     if not value:
         return ""
     inside = relative_path(place.checkout.root, cwd, value)
     if inside is None:
-        if os.path.realpath(Path(cwd) / value) == place.checkout.root:
+        if real_path(str(Path(cwd) / value)) == place.checkout.root:
             return ""
         raise errors.AnchorOutside(_shown(value), _shown(place.checkout.root))
-    return _kept(inside, "subtree")
+    return _on_one_line(_kept(inside, "subtree"), "subtree")
 
 
 def _kept(path: str, what: str) -> str:
