@@ -352,9 +352,9 @@ def test_an_unknown_key_is_answered_with_the_nearest(desk: Desk) -> None:
         desk.ask(api.Settings(key="retention.turns_days"))
 
 
-@pytest.mark.parametrize("given", ["nowhere", "app.py", "token=ghp_" + "a1B2" * 9])
+@pytest.mark.parametrize("given", ["nowhere", "app.py", "n" * 300, "a\0b", "token=ghp_" + "a1B2" * 9])
 def test_only_directories_that_may_be_kept_are_listed(desk: Desk, given: str) -> None:
-    """No such directory, a file, and a path in which a credential stands."""
+    """No such directory, a file, names that no system has, and a path in which a credential stands."""
     if "ghp" in given:
         (desk.repo.parent / given).mkdir()
         given = str(desk.repo.parent / given)

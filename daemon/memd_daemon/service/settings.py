@@ -6,6 +6,7 @@ is when a pause ends, and the repository's scope, or the real path of a director
 """
 
 import difflib
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -283,7 +284,7 @@ def _repository(parts: Parts, cwd: str, given: str, *, is_new: bool) -> str:
     if given.startswith("repo:") and uid_from_text(given.removeprefix("repo:")):
         return given
     path = Path(real_path(str(Path(cwd) / given)))
-    if is_new and not path.is_dir():
+    if is_new and not os.path.isdir(path):  # noqa: PTH112 -- Path raises for a name that no directory can have
         raise errors.NotIgnorable(_quoted(given), "there is no such directory")
     if not is_safe(str(path)) or not str(path).isprintable():
         raise errors.NotIgnorable(_quoted(given), "its path cannot be kept as it is")
