@@ -1,5 +1,6 @@
 """Further keys, lost ones and strange ones: `human init`, `reject` and `show` at a terminal, with a real daemon."""
 
+import os
 import re
 import time
 from pathlib import Path
@@ -271,10 +272,25 @@ def test_a_pause_counts_until_its_end_and_no_further_off_than_it_is_long(
 
 
 def test_a_pause_that_cannot_be_written_is_none(tmp_path: Path) -> None:
-    """No folder, or a link in its place: the refusal of the third try stands all the same."""
+    """No folder, or one in the place of the file: the refusal of the third try stands all the same."""
     tries.begin(tmp_path / "nowhere" / "key.pause", 1000.0)
-    link = tmp_path / "key.pause"
-    link.symlink_to(tmp_path / "elsewhere")
-    tries.begin(link, 1000.0)
-    assert not (tmp_path / "elsewhere").exists()
-    tries.refuse_paused(link, 1000.0)
+    path = tmp_path / "key.pause"
+    path.mkdir()
+    tries.begin(path, 1000.0)
+    tries.refuse_paused(path, 1000.0)
+
+
+@pytest.mark.parametrize("stands", ["a FIFO", "a link", "a file of nobody's mode"])
+def test_a_pause_takes_the_place_of_whatever_stands_there(tmp_path: Path, stands: str) -> None:
+    """Nothing is waited for, nothing is written elsewhere, and the pause counts."""
+    path, elsewhere = tmp_path / "key.pause", tmp_path / "elsewhere"
+    if stands == "a FIFO":
+        os.mkfifo(path)
+    elif stands == "a link":
+        path.symlink_to(elsewhere)
+    else:
+        path.touch(mode=0)
+    tries.begin(path, 1000.0)
+    assert sorted(tmp_path.iterdir()) == [path]
+    with pytest.raises(tries.TriesPaused):
+        tries.refuse_paused(path, 1000.0)

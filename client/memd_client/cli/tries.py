@@ -36,10 +36,12 @@ def refuse_paused(path: Path, now_s: float) -> None:
 
 def begin(path: Path, now_s: float) -> None:
     """The third wrong one was typed. A home that cannot be written to takes nothing from the refusal that follows."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(f"{now_s + PAUSE_S:.3f}\n")
+        draft.replace(path)  # whatever stands there: opening a FIFO would wait for its reader
 
 
 def end(path: Path) -> None:
