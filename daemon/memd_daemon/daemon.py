@@ -36,6 +36,7 @@ from memd_daemon.service.asker import asker_of
 from memd_daemon.service.clients import PEER
 from memd_daemon.service.cost import Costs
 from memd_daemon.service.parts import Parts
+from memd_daemon.service.retention import Retention
 from memd_daemon.service.search import Search
 from memd_daemon.service.terms import idle_exit_s
 from memd_daemon.service.tools import Tools
@@ -54,6 +55,7 @@ class Daemon:
         self.plans = people.PlanBook()
         self.mcp = Door(Tools(parts, self.plans))
         self.watch = Watch(parts)
+        self.retention = Retention(parts)
         self._deliverer = deliver.Deliverer(parts, harness.BY_NAME)
         self._started_ms = parts.now_ms()
         self._spool = spool.Spool(parts, harness.BY_NAME)
@@ -81,12 +83,14 @@ class Daemon:
         """Loads the indexes, takes in the spool and looks through the store and the hooks' program, behind the first answers."""
         self.parts.search.begin()
         self.watch.begin()
+        self.retention.begin()
         self._spool.begin()
         threading.Thread(target=program.renew, args=(self.parts.home,), name="memd-hook", daemon=True).start()
 
     def close(self) -> None:
         self.mcp.close()
         self.watch.close()
+        self.retention.close()
         self._deliverer.close()
         self.parts.search.close()
         self.parts.ledger.close()

@@ -1,8 +1,10 @@
 """Writing a note, and reading notes: remember, recall, list, show, log."""
 
 import sys
+from collections.abc import Iterator
 
 import click
+import msgspec
 
 from memd_client import api
 from memd_client.cli import screen
@@ -12,7 +14,6 @@ from memd_client.memd import BadUsage, Memd, Refused
 
 KINDS = "directive, task, gotcha, finding, decision"
 CLASSES = "human, agent, auto"
-REDACTED = "[redacted:"  # how the daemon's marker for a secret begins
 UNENDORSED = "told as unendorsed memory until you endorse it: `memd promote {} --to human`"
 CLASS_STYLES = {"human": "green", "agent": "yellow", "auto": "dim"}
 PRIORITY_STYLES = {"high": "bold red", "low": "dim"}
@@ -130,35 +131,31 @@ def remember(
             from memd_client.cli.sign import Asked, seal
 
             sealed = seal(memd, told.plan, Asked(act="record and endorse", id=0, uid=told.uid))
-            told = api.Remembered(
+            told = msgspec.structs.replace(
+                told,
                 id=sealed.id,
                 uid=sealed.uid,
-                near=told.near,
-                conflicts=told.conflicts,
-                tombstones=told.tombstones,
                 told=[*told.told, *sealed.told],
+                revoked=sealed.revoked,
+                superseded=sealed.superseded,
             )
         if as_json:
             _emit_remembered(told)
             return
-        happened = _happened(memd, told, content, contradicts or supersedes)
+    happened = list(_happened(told))
     if kind == "directive" and not endorse:
         happened.append(screen.spoken(UNENDORSED.format(told.id)))
     _tell_remembered(told, happened)
 
 
-def _happened(memd: Memd, told: api.Remembered, content: str, other: str) -> list[str]:
-    """What else the write did: to the content, and to the note that it corrects or follows. Asked of the daemon, not supposed."""
-    happened = []
-    if memd.show(told.uid).note.content.count(REDACTED) > content.count(REDACTED):
-        happened.append("a secret was taken out before it was stored: " + screen.spoken(f"`memd show {told.id}`"))
-    if other:
-        note = memd.show(other).note
-        if note.tombstone is not None:
-            happened.append(f"[{note.id}] is revoked")
-        elif note.state.currency == "superseded":
-            happened.append(f"[{note.id}] is superseded by it")
-    return happened
+def _happened(told: api.Remembered) -> Iterator[str]:
+    """What else the write did: to the content, and to the note that it corrects or follows."""
+    if told.redacted:
+        yield "a secret was taken out before it was stored: " + screen.spoken(f"`memd show {told.id}`")
+    if told.revoked:
+        yield f"[{told.revoked}] is revoked"
+    if told.superseded:
+        yield f"[{told.superseded}] is superseded by it"
 
 
 def _stdin() -> str:
@@ -401,7 +398,7 @@ def log(ref: str, limit: int, all_: bool, as_json: bool) -> None:
         screen.warn(f"{reply.more} earlier (--limit, --all)")
     if reply.local_since:
         screen.warn(
-            f"what was told before {reply.local_since[:10]} was not looked through: `memd deliveries --all` has it"
+            f"what was told before {reply.local_since[:10]} is left out: `memd deliveries --all` has what is kept of it"
         )
 
 

@@ -2,6 +2,7 @@
 
     2026-03-04 10:21  agent by mcp, session s1  revoked by [52] (reason: "…")
     2026-03-04 10:25  local  told at session-start, 3 times in 3 sessions, until 2026-03-09 08:00
+    2026-03-04 10:26  local  shown by recall, session s2
 
 An event that had no plain effect says so at its end, in brackets. What happened on this machine alone is marked `local`. Neither
 content nor summary stands here: what a note says is told by its frames alone. Other notes are named by their ids.
@@ -104,7 +105,7 @@ def event_line(view: EventView, tags: Sequence[str]) -> Line:
 
 def telling_line(view: TellingView, tags: Sequence[str]) -> Line:
     """The note was told, once or many times in a row."""
-    facts = [f"told at {escape_line(view.trigger, tags, stops=',;')}"]
+    facts = [f"{'shown by' if view.asked else 'told at'} {escape_line(view.trigger, tags, stops=',;')}"]
     if view.times > 1:
         sessions = "one session" if view.sessions == 1 else f"{view.sessions} sessions"
         facts += [f"{view.times} times in {sessions}", f"until {minute(view.last_at)}"]
@@ -170,9 +171,10 @@ def _recorded(payload: msgspec.Struct, names: _Names) -> str:
     facts += [f"about {names.listed(a.path for a in p.anchors)}"] if p.anchors else []
     facts += [f"tags {names.listed(p.tags)}"] if p.tags else []
     facts += [f"evidence {_bound(p.evidence, names)}"] if p.evidence else []
+    facts += [" ".join(names.part(name) for name in (p.level, p.slug) if name)] if p.level or p.slug else []
     links = (("corrects", p.corrects), ("derived from", p.derived_from), ("informed by", p.informed_by))
     facts += [f"{how} {names.notes(uids)}" for how, uids in links if uids]
-    return "recorded: " + "; ".join(facts)
+    return "recorded: " + "; ".join(facts) + names.reason(p.reason)
 
 
 def _promoted(payload: msgspec.Struct, names: _Names) -> str:

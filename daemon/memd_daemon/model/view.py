@@ -258,3 +258,4 @@ class TellingView(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int = 1
     unconfirmed: int = 0  # of these, the answers whose receipt never came
     held: int = 0  # those that held an edit back
+    asked: bool = False  # they were asked for; then ``trigger`` is how

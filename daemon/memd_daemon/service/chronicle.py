@@ -27,6 +27,7 @@ from memd_daemon.service.explain import note_out, turn_out
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import note_at
 from memd_daemon.service.repos import Place, place_of, scopes_at
+from memd_daemon.service.shown import Row, row, showed
 from memd_daemon.service.views import view_of
 from memd_daemon.store.port import Snapshot
 
@@ -54,6 +55,7 @@ def decisions(parts: Parts, request: api.Decisions) -> api.DecisionsReply:
             api.Found(note=note_out(parts, snapshot, view), text=text, score=0.0, factors={})
             for view, text in zip(views, texts, strict=True)
         ]
+    showed(parts, asker, "decisions", place, map(row, views, texts))
     before, after = first, len(ordered) - last
     return api.DecisionsReply(
         found=told, text=chronicle(views, texts, before, after) + "\n", before=before, after=after
@@ -76,6 +78,7 @@ def _stretch(ordered: list[Note], middle: Note | None, request: api.Decisions) -
 
 def trace(parts: Parts, request: api.Trace) -> api.TraceReply:
     """A note with what it stands on and what stands on it. Raises NoSuchNote, Forgotten."""
+    asker = asker_of(parts.ledger, request.env, request.surface)
     place = place_of(parts, request.cwd)
     with parts.store.read() as snapshot:
         note = note_at(snapshot, request.ref)
@@ -83,15 +86,16 @@ def trace(parts: Parts, request: api.Trace) -> api.TraceReply:
         down = walk.along(_down(snapshot))
         up = walk.along(_up(snapshot))
         view, behind = walk.first, behind_of(snapshot, note)
+        first = recalled(view, parts.now_ms(), parts.tags)
         text = traced(
             view,
-            recalled(view, parts.now_ms(), parts.tags),
+            first,
             [b for _, b in behind],
             ([step for _, step in down], [step for _, step in up]),
             walk.left_out,
             parts.tags,
         )
-        return api.TraceReply(
+        reply = api.TraceReply(
             note=note_out(parts, snapshot, view),
             behind=[out for out, _ in behind],
             down=[out for out, _ in down],
@@ -99,6 +103,8 @@ def trace(parts: Parts, request: api.Trace) -> api.TraceReply:
             text=text + "\n",
             left_out=walk.left_out,
         )
+    showed(parts, asker, "trace", place, [row(view, first), *walk.shown])
+    return reply
 
 
 def _down(snapshot: Snapshot) -> Callable[[Note], Iterable[Link]]:
@@ -127,6 +133,7 @@ class _Walk:
         self._told = {note.uid}
         self.first = view_of(parts, snapshot, note, place)
         self.left_out = 0
+        self.shown: list[Row] = []
 
     def along(self, links: Callable[[Note], Iterable[Link]]) -> list[tuple[api.StepOut, StepView]]:
         steps: list[tuple[api.StepOut, StepView]] = []
@@ -153,6 +160,7 @@ class _Walk:
         behind = behind_of(self._snapshot, note)
         id_, is_new = self._snapshot.id_of(of.uid) or 0, note.uid not in self._told
         self._told.add(note.uid)
+        self.shown.append(row(view, text))
         out = api.StepOut(
             how=how,
             of=id_,

@@ -21,6 +21,7 @@ from memd_daemon.service.contexts import sessions_of
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import holder_of, note_at, session_begun
 from memd_daemon.service.repos import Place, place_of, scopes_at
+from memd_daemon.service.shown import row, showed
 from memd_daemon.service.views import view_of
 from memd_daemon.store.port import Snapshot
 
@@ -91,7 +92,10 @@ def list_notes(parts: Parts, request: api.ListNotes) -> api.NotesReply:
             if _listed(note, request) and (request.all_scopes or note.scope in scopes)
         )
         page, more = _page(wanted, request.limit, request.offset)
-        return api.NotesReply(notes=[_out(parts, snapshot, note, place) for note in page], more=more)
+        notes = [_out(parts, snapshot, note, place) for note in page]
+    rows = ((note.uid, out.id, out.tombstone or out.content) for note, out in zip(page, notes, strict=True))
+    showed(parts, asker, "list", place, rows)
+    return api.NotesReply(notes=notes, more=more)
 
 
 def _listed(note: Note, request: api.ListNotes) -> bool:
@@ -110,17 +114,21 @@ def _out(parts: Parts, snapshot: Snapshot, note: Note, place: Place) -> api.Note
 
 def show(parts: Parts, request: api.Show) -> api.ShowReply:
     """One note with everything that is known of it."""
+    asker = asker_of(parts.ledger, request.env, request.surface)
     place = place_of(parts, request.cwd)
     with parts.store.read() as snapshot:
         note = note_at(snapshot, request.ref)
-        view = view_of(parts, snapshot, note, place)
-        return api.ShowReply(note=note_out(parts, snapshot, view), text=_shown(parts, snapshot, view, place) + "\n")
+        full = _full(parts, snapshot, view_of(parts, snapshot, note, place), place)
+        text = shown(full, parts.now_ms(), parts.tags)
+        reply = api.ShowReply(note=note_out(parts, snapshot, full.view), text=text + "\n")
+    showed(parts, asker, "show", place, (row(view, text) for view in (full.view, full.holder) if view is not None))
+    return reply
 
 
-def _shown(parts: Parts, snapshot: Snapshot, view: NoteView, place: Place) -> str:
+def _full(parts: Parts, snapshot: Snapshot, view: NoteView, place: Place) -> FullView:
     note = view.note
     holder = holder_of(snapshot, note)
-    full = FullView(
+    return FullView(
         view=view,
         reasons=_reasons(snapshot, note),
         evidence=tuple(
@@ -135,7 +143,6 @@ def _shown(parts: Parts, snapshot: Snapshot, view: NoteView, place: Place) -> st
         demoted_with=ids_of(snapshot, note.demoted),
         holder=view_of(parts, snapshot, holder, place) if holder.uid != note.uid else None,
     )
-    return shown(full, parts.now_ms(), parts.tags)
 
 
 def _sessions(snapshot: Snapshot, note: Note) -> int:

@@ -25,7 +25,7 @@ from memd_daemon.service.refs import note_at, uid_at
 from memd_daemon.store.port import Snapshot
 
 DELIVERED = "delivered"
-"""The local type of an event that tells of a delivery."""
+"""The local type of an event that tells of a delivery that nobody asked for; `DeliveryState.ASKED` of one that somebody did."""
 
 
 def log_of(parts: Parts, request: api.Log) -> api.LogReply:
@@ -72,8 +72,9 @@ def _traced(events: Iterable[Stored]) -> list[Traced]:
 
 
 def _deliveries(parts: Parts, note: Note) -> tuple[list[Delivery], int]:
-    """(those that told this note, oldest first; from when on they were looked through, 0 for all of its life)."""
+    """(those that told this note, oldest first; from when on all are among them, 0 for all of its life)."""
     found: list[Delivery] = []
+    kept_since = parts.now_ms() - limits.DELIVERIES_KEPT_DAYS * limits.TIME_MS_PER_DAY
     for looked_at, delivery in enumerate(parts.ledger.deliveries()):
         if delivery.at < note.created_at:
             break
@@ -81,7 +82,7 @@ def _deliveries(parts: Parts, note: Note) -> tuple[list[Delivery], int]:
             return found[::-1], delivery.at
         if any(one.uid == note.uid for one in delivery.notes):
             found.append(delivery)
-    return found[::-1], 0
+    return found[::-1], kept_since if note.created_at < kept_since else 0
 
 
 def _in_time(events: Iterable[Traced], told: Iterable[Delivery]) -> Iterator[Traced | TellingView]:
@@ -110,22 +111,24 @@ def _tellings(row: Iterable[Delivery]) -> Iterator[TellingView]:
             session=found[0].session,
             agent=found[0].agent,
             sessions=len({one.session for one in found}),
-            unconfirmed=sum(one.state != DeliveryState.DELIVERED for one in found),
+            unconfirmed=sum(one.state == DeliveryState.OFFERED for one in found),
+            asked=found[0].state == DeliveryState.ASKED,
             held=sum(one.held for one in found),
         )
 
 
 def _telling_out(parts: Parts, view: TellingView) -> api.EventOut:
     line = telling_line(view, parts.tags)
+    arrived = DeliveryState.OFFERED if view.unconfirmed == view.times else DeliveryState.DELIVERED
     return api.EventOut(
         uid="",
-        type=DELIVERED,
+        type=DeliveryState.ASKED if view.asked else DELIVERED,
         at=iso(view.at),
         actor="system",
-        surface="hook",
+        surface="" if view.asked else "hook",
         session=view.session,
         signed=False,
-        effect=DeliveryState.OFFERED if view.unconfirmed == view.times else DeliveryState.DELIVERED,
+        effect=DeliveryState.ASKED if view.asked else arrived,
         line=line.text,
         when=line.when,
         who=LOCAL,

@@ -12,7 +12,7 @@ from memd_client import api
 from memd_daemon import errors, limits
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
-from memd_daemon.service import acts_belief, acts_currency, acts_shelf
+from memd_daemon.service import acts_belief, acts_currency, acts_shelf, shown
 from memd_daemon.service.asker import asker_of
 from memd_daemon.service.case import Case
 from memd_daemon.service.fall import fresh
@@ -58,6 +58,15 @@ def act(parts: Parts, plans: PlanBook, request: api.Act) -> api.Acted:
         place=place_of(parts, request.cwd),
         reason=checked_reason(parts, request.reason),
     )
+    try:
+        return _carried_out(parts, plans, case)
+    except errors.KnownMistake as refusal:
+        shown.refused_with(parts, case.asker, request.act, case.place, refusal)
+        raise
+
+
+def _carried_out(parts: Parts, plans: PlanBook, case: Case) -> api.Acted:
+    request = case.request
     with parts.store.read() as snapshot:
         note = note_at(snapshot, request.ref)
         told = _absorbed(snapshot, note, case)

@@ -1,13 +1,17 @@
-"""What a new note was built on, and what was built on a note (model.md, section 5)."""
+"""What a new note was built on, and what was built on a note (model.md, section 5).
+
+A writer may have built on whatever memd told it, unasked or because it asked.
+"""
 
 import msgspec
 
 from memd_daemon import limits
+from memd_daemon.model.delivery import NO_NOTES
 from memd_daemon.model.note import Note
 from memd_daemon.service import text
 from memd_daemon.service.asker import UNKNOWN_AGENT, Asker
 from memd_daemon.service.parts import Parts
-from memd_daemon.store.port import Snapshot
+from memd_daemon.store.port import LedgerSnapshot, Snapshot
 
 
 class Kin(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,20 +25,32 @@ def kin_of(parts: Parts, snapshot: Snapshot, content: str, asker: Asker, not_of:
     """What was delivered to the writer and stands in the content (shingles), and what else came in that turn."""
     if not asker.session:
         return Kin()
-    standing = _told(parts, asker) - not_of
-    derived = {uid for uid in standing if _overlaps(snapshot, content, uid)}
-    of_turn = parts.ledger.turn_notes(asker.session, asker.agent, asker.turn) - not_of - derived
-    return Kin(derived_from=tuple(sorted(derived)), informed_by=tuple(sorted(of_turn)))
-
-
-def _told(parts: Parts, asker: Asker) -> set[bytes]:
-    """What stands in the writer's context; of a writer that is one of several, in any of theirs: the text itself shows then what
-    it was built on, and only that lowers a note."""
-    if asker.agent != UNKNOWN_AGENT:
-        return set(parts.ledger.standing(asker.session, asker.agent, asker.epoch))
     with parts.ledger.read() as ledger:
-        contexts = ledger.contexts_of(asker.session)
-        return {uid for c in contexts for uid in ledger.standing(c.session, c.agent, c.epoch)}
+        told, of_turn = _told(ledger, asker), _of_turn(ledger, asker)
+    derived = {uid for uid in told - not_of if _overlaps(snapshot, content, uid)}
+    return Kin(derived_from=tuple(sorted(derived)), informed_by=tuple(sorted(of_turn - derived - not_of - NO_NOTES)))
+
+
+def _told(ledger: LedgerSnapshot, asker: Asker) -> set[bytes]:
+    """What stands in the writer's context, and what it asked for there.
+
+    Of a writer that is one of several, in any of theirs, and of every writer what one of them asked for that cannot be told apart:
+    the text itself shows then what it was built on, and only that lowers a note.
+    """
+    epochs = {c.agent: c.epoch for c in ledger.contexts_of(asker.session)}
+    mine = {asker.agent: asker.epoch} if asker.agent != UNKNOWN_AGENT else epochs
+    told = ledger.asked(asker.session, UNKNOWN_AGENT, epochs.get("", asker.epoch))
+    for agent, epoch in mine.items():
+        told |= set(ledger.standing(asker.session, agent, epoch)) | ledger.asked(asker.session, agent, epoch)
+    return told
+
+
+def _of_turn(ledger: LedgerSnapshot, asker: Asker) -> set[bytes]:
+    """What was told in the writer's turn; of one that cannot be told apart nobody knows which turn that is."""
+    if asker.agent == UNKNOWN_AGENT:
+        return set()
+    turn = (asker.session, asker.agent, asker.turn)
+    return ledger.turn_notes(*turn) | ledger.asked_in_turn(*turn)
 
 
 def _overlaps(snapshot: Snapshot, content: str, uid: bytes) -> bool:

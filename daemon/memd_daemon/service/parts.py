@@ -63,6 +63,7 @@ class Parts:
     findings: Findings = field(default_factory=Findings)
     struck: Struck = field(default_factory=Struck)
     calls: Calls = field(default_factory=Calls)
+    unsure: set[str] = field(default_factory=set)  # sessions that were shown notes of which the ledger knows nothing
 
     def settings(self, snapshot: Snapshot | None = None) -> Settings:
         """The settings as they stand, at this snapshot or now."""

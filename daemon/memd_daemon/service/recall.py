@@ -15,6 +15,7 @@ from memd_daemon.service.policy_rules import Asked, asked
 from memd_daemon.service.policy_told import rules_out
 from memd_daemon.service.repos import place_of, scopes_at
 from memd_daemon.service.search import Hit
+from memd_daemon.service.shown import row, showed
 from memd_daemon.service.views import view_of
 from memd_daemon.service.wanted import checked_query
 from memd_daemon.store.port import Snapshot, Txn
@@ -44,6 +45,7 @@ def recall(parts: Parts, request: api.Recall) -> api.RecallReply:
             for (score, factors, _), view, text in zip(ranked, views, texts, strict=True)
         ]
     _first_recalled(parts, views)
+    showed(parts, asker, "recall", place, map(row, views, texts))
     used = "full" if vector is not None else "table" if any(h.cosine is not None for h in hits) else ""
     text = "".join(f"{block}\n" for block in (policy.text, bundle(views, texts)) if block)
     return api.RecallReply(found=found, text=text, vectors=used, policy=rules_out(policy.rules))

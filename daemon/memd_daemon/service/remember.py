@@ -12,7 +12,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Actor, Currency, Provenance
-from memd_daemon.service import ladder, lineage, same
+from memd_daemon.service import ladder, lineage, same, shown
 from memd_daemon.service.asker import UNKNOWN_AGENT, Asker, asker_of
 from memd_daemon.service.claim import Claim
 from memd_daemon.service.fall import fall_drafts, supersede_drafts
@@ -71,8 +71,9 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
     others: Others
     built: Built
     claim: Claim
-    tombstones: list[str]
+    tombstones: list[shown.Row]
     told: list[str]
+    given: str  # the content as it came
 
 
 def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Remembered:
@@ -88,17 +89,21 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
     try:
         with parts.store.read() as snapshot:
             ready = _ready(parts, snapshot, request, asker, wanted)
-            if request.endorse:
-                return _as_plan(parts, plans, ready, place, _answer(parts, snapshot, ready))
-    except errors.KnownMistake:
+            answer = _answer(parts, snapshot, ready) if request.endorse else None
+    except errors.KnownMistake as refusal:
         if request.same_as:
             same.note_rederived(parts, request.same_as, wanted, asker)
+        shown.refused_with(parts, asker, "remember", place, refusal)
         raise
+    shown.showed(parts, asker, "remember", place, ready.tombstones)
+    if answer is not None:
+        return _as_plan(parts, plans, ready, place, answer)
     (id_, more), (answer, words) = parts.store.write_beside(
         partial(_write, parts, ready, []), partial(_answer_and_words, parts, ready)
     )
     _indexed(parts, id_, ready, words)
-    return msgspec.structs.replace(answer, id=id_, told=ready.told + more + told_of_room(parts, wanted, place))
+    told = ready.told + more + told_of_room(parts, wanted, place)
+    return msgspec.structs.replace(answer, id=id_, told=told, **_befell(parts, ready.others))
 
 
 def _ready(parts: Parts, snapshot: Snapshot, request: api.Remember, asker: Asker, wanted: Wanted) -> Ready:
@@ -119,6 +124,7 @@ def _ready(parts: Parts, snapshot: Snapshot, request: api.Remember, asker: Asker
         claim=claim,
         tombstones=tombstones,
         told=[*others.told, *unbound, *_lowered(snapshot, wanted, kin)],
+        given=request.content,
     )
 
 
@@ -137,9 +143,22 @@ def _answer(parts: Parts, snapshot: Snapshot, ready: Ready) -> api.Remembered:
         uid=uid_text(ready.wanted.uid),
         near=found.near,
         conflicts=found.conflicts,
-        tombstones=ready.tombstones,
+        tombstones=[line for _, _, line in ready.tombstones],
         told=ready.told,
+        redacted=parts.redact(ready.given) != ready.given,
     )
+
+
+def _befell(parts: Parts, others: Others) -> dict[str, int]:
+    """What the write has done to the note that it corrects; nothing where it could only propose it."""
+    named = others.contradicts or others.supersedes
+    if named is None:
+        return {}
+    with parts.store.read() as snapshot:
+        note, id_ = snapshot.note(named.uid), snapshot.id_of(named.uid) or 0
+    if note is None or not (note.revoked or note.currency == Currency.SUPERSEDED):
+        return {}
+    return {"revoked" if note.revoked else "superseded": id_}
 
 
 def _others(parts: Parts, snapshot: Snapshot, request: api.Remember, wanted: Wanted, asker: Asker) -> Others:
@@ -160,23 +179,27 @@ def _others(parts: Parts, snapshot: Snapshot, request: api.Remember, wanted: Wan
     )
 
 
-def _mistake_told(parts: Parts, snapshot: Snapshot, claim: Claim, scope: str, others: Others) -> list[str]:
+def _mistake_told(parts: Parts, snapshot: Snapshot, claim: Claim, scope: str, others: Others) -> list[shown.Row]:
     """Tombstones to answer with: of what the content says again, and of what it contradicts though it was revoked before.
 
     Raises KnownMistake where the content is a revoked belief and `despite` does not name it.
     """
-    told = []
+    told: dict[bytes, shown.Row] = {}
     named = [others.same_as] if others.same_as is not None and others.same_as.revoked else []
     for note in (*named, *parts.struck.again(parts.store, snapshot, claim, (scope, GLOBAL))):
-        line = tombstone(view_of(parts, snapshot, note, None), parts.tags)
+        told[note.uid] = _tombstone_row(parts, snapshot, note)
         if note.uid not in others.corrected:
-            id_ = snapshot.id_of(note.uid)
+            _, id_, line = told[note.uid]
             raise errors.KnownMistake(line, id_, id_)
-        told.append(line)
     fallen = others.contradicts
     if fallen is not None and fallen.revoked:
-        told.append(tombstone(view_of(parts, snapshot, fallen, None), parts.tags))
-    return list(dict.fromkeys(told))
+        told[fallen.uid] = _tombstone_row(parts, snapshot, fallen)
+    return list(told.values())
+
+
+def _tombstone_row(parts: Parts, snapshot: Snapshot, note: Note) -> shown.Row:
+    view = view_of(parts, snapshot, note, None)
+    return shown.row(view, tombstone(view, parts.tags))
 
 
 def _lowered(snapshot: Snapshot, wanted: Wanted, kin: lineage.Kin) -> list[str]:
@@ -287,7 +310,8 @@ def _as_plan(parts: Parts, plans: PlanBook, ready: Ready, place: Place, answer: 
         signed = [Draft(body=built.promoted, sig=signatures[0])]
         id_, told = parts.store.write(partial(_write, parts, ready, signed))
         _indexed(parts, id_, ready)
-        return api.Sealed(id=id_, uid=uid_text(wanted.uid), told=told + told_of_room(parts, wanted, place))
+        told += told_of_room(parts, wanted, place)
+        return api.Sealed(id=id_, uid=uid_text(wanted.uid), told=told, **_befell(parts, ready.others))
 
     act = SignedAct(
         body=built.promoted,
@@ -328,7 +352,7 @@ def commit_note(parts: Parts, wanted: Wanted, asker: Asker, *, once: str, amende
         others = Others(supersedes=_replaced(snapshot, amended))
     built = _build(parts, asker, wanted, others, lineage.Kin(), (), b"")
     claim = Claim.of(wanted.content)
-    ready = Ready(asker=asker, wanted=wanted, others=others, built=built, claim=claim, tombstones=[], told=[])
+    ready = Ready(asker=asker, wanted=wanted, others=others, built=built, claim=claim, tombstones=[], told=[], given="")
 
     def work(txn: Txn) -> int | None:
         if txn.setting(once) is not None:

@@ -1,11 +1,14 @@
 """A write that says what a note says already (`same_as`): its words are kept, and folded into that note (recall.md).
 
 Whether that makes the note more believed is memd's to judge, never the writer's. Counted is only who came to the claim by itself:
-another session, to which the note was not delivered, which is neither parent nor child of the session that recorded it, and did not
-read the same document. An echo is folded in all the same, and counts nothing.
+another session, which was never shown the note, whether it asked or not, and is no kin of one that was shown it or recorded it:
+neither a fork of it nor what came after it in its client, neither parent nor child. Nor may it have read the same document. An
+echo is folded in all the same, and counts nothing.
 
 Two texts that differ in a number, an identifier, a path or a negation are two claims, whatever the writer says.
 """
+
+from collections.abc import Collection, Iterable, Sequence
 
 from memd_client import api
 from memd_daemon import errors, limits
@@ -15,8 +18,9 @@ from memd_daemon.model.words import UNTRUSTED_SOURCES, Provenance
 from memd_daemon.service import text
 from memd_daemon.service.asker import Asker
 from memd_daemon.service.claim import Claim
-from memd_daemon.service.clients import ancestors
+from memd_daemon.service.contexts import sessions_of
 from memd_daemon.service.fall import fresh
+from memd_daemon.service.kin import kin_of
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import held_by
 from memd_daemon.service.repos import GLOBAL
@@ -65,27 +69,35 @@ def why_an_echo(parts: Parts, snapshot: Snapshot, wanted: Wanted, note: Note, as
         return "it comes from the same document or tool"
     if not asker.session:
         return "outside a live agent session nobody can tell what the writer was shown"
-    if any(n.session == asker.session for n in voices):
+    own = sessions_of(parts.ledger, asker.session)
+    kin = kin_of(parts.ledger, own)
+    if any(n.session in own for n in voices):
         return "it comes from a session that said so before"
-    if _was_shown(parts, asker, note):
+    claims = {n.uid for n in voices} | set(snapshot.absorbed_by(note.uid))
+    if _was_shown(parts, claims, own):
         return "this session was shown the note"
-    if any(_is_kin(parts, asker.session, n.session) for n in voices if n.session):
-        return "its session and the one that said so before are parent and child"
+    if any(n.session in kin for n in voices if n.session):
+        return "its session and one that said so before are kin: one client was started from the other, or both from a third"
+    if _was_shown(parts, claims, kin):
+        return "a session whose client started its own, or was started from it, was shown the note"
+    if not parts.unsure.isdisjoint(own):
+        return "memd could not keep what its session was shown"
+    if _began_unheard(parts, own):
+        return "its session began before memd heard of it, so nobody can tell what it was shown"
     return ""
 
 
-def _was_shown(parts: Parts, asker: Asker, note: Note) -> bool:
-    """Whether any agent of the session was ever offered the note: one that did not arrive may have."""
-    return any(told.uid == note.uid for d in parts.ledger.deliveries(session=asker.session) for told in d.notes)
-
-
-def _is_kin(parts: Parts, session: str, other: str) -> bool:
-    """Whether the client of the one was started from the other's."""
+def _was_shown(parts: Parts, claims: Collection[bytes], sessions: Iterable[str]) -> bool:
+    """Whether any of the sessions was ever shown the note, or one of those that say the same."""
     with parts.ledger.read() as ledger:
-        mine = {c.client_pid for c in ledger.contexts_of(session) if c.client_pid}
-        its = {c.client_pid for c in ledger.contexts_of(other) if c.client_pid}
-    above = {process.pid for pid in mine for process in ancestors(pid)}
-    return bool(above & its) or any(process.pid in mine for pid in its for process in ancestors(pid))
+        return any(ledger.was_shown(uid, session) for session in sessions for uid in claims)
+
+
+def _began_unheard(parts: Parts, own: Sequence[str]) -> bool:
+    """Whether the conversation, or the one that it goes on from, was taken up where memd knows nothing of its beginning."""
+    with parts.ledger.read() as ledger:
+        begun = [ledger.context(session, "") for session in own]
+    return any(context is not None and context.carried and not context.continues for context in begun)
 
 
 def folded_drafts(
@@ -93,13 +105,15 @@ def folded_drafts(
 ) -> tuple[list[Draft], list[str]]:
     """The new note folded into the one that says so already, and what the writer is told. ``recorded``: the new note's event.
 
-    On a note that was found wrong the new one stands for itself, and the queue learns that somebody came to it again.
+    Whether it counts is judged once more in the write: the same session may have said so meanwhile, or have been shown the note. On
+    a note that was found wrong the new one stands for itself, and the queue learns that somebody came to it again.
     """
     note = fresh(txn, of.uid)
     id_, by = txn.id_of(note.uid), ev.ByNote(by=wanted.uid)
     if note.revoked:
         again = [parts.draft("rederived", note.uid, by, asker=asker, after=note)] if not echo else []
         return again, []
+    echo = echo or why_an_echo(parts, txn, wanted, note, asker)
     taken_in = parts.draft("absorbed", wanted.uid, ev.ByNote(by=note.uid), asker=asker, parents=(recorded,))
     if echo:
         return [taken_in], [

@@ -112,6 +112,7 @@ class Revise(OfOne, frozen=True):
     text: Text = ""
     absorb: list[Ref] = []
     expected_revision: int = 0
+    despite: Annotated[Ref, Meta(description=words.DESPITE)] = ""
 
 
 class LinkEvidence(OfOne, frozen=True):
@@ -192,7 +193,7 @@ def _remember(tools: Tools, taken: Remember, cwd: str) -> str:
     )
     done = remember.remember(tools.parts, tools.plans, request)
     told = [*done.told]
-    if tools.parts.redact(taken.content) != taken.content:
+    if done.redacted:
         told.append(words.REDACTED)
     if taken.kind == "directive":
         told.append(words.UNENDORSED.format(id=done.id))
@@ -248,6 +249,7 @@ def _revise(tools: Tools, taken: Revise, cwd: str) -> str:
         absorb=[str(ref) for ref in taken.absorb],
         reason=taken.reason,
         expected_revision=taken.expected_revision,
+        despite=str(taken.despite),
     )
     return tools.act(request)
 
