@@ -3,9 +3,23 @@
 The class's docstring is the message (``str.format`` with the arguments given), so that a reader of this file reads what the
 person will read, and every message says what to do. ``code`` is what goes over the wire, ``status`` the wire's status byte
 (memd_client.wire maps it to an exit code).
+
+What to do is said in other words at the command line than to a tool's caller: ``{say:`--reason`|`reason`}`` holds both, the command
+line's first. Which of the two stands in the message is settled before the arguments are filled in, so that no argument is read for
+such a mark; a sentence whose two wordings take different arguments numbers them.
 """
 
-from typing import ClassVar
+import re
+from functools import cache
+from typing import ClassVar, Final
+
+_SAY: Final = re.compile(r"\{say:((?:[^{}|]|\{\d*\})*)\|((?:[^{}|]|\{\d*\})*)\}")
+
+
+@cache
+def _sentence(docstring: str, wording: int) -> str:
+    """The docstring in one line. ``wording``: 1 at the command line, 2 to a tool's caller."""
+    return _SAY.sub(lambda both: both[wording], " ".join(docstring.split()))
 
 
 class MemdError(Exception):
@@ -21,8 +35,13 @@ class MemdError(Exception):
 
     @property
     def message(self) -> str:
-        """The docstring's one line, filled in."""
-        return " ".join((self.__doc__ or "").split()).format(*self.args)
+        """The docstring's one line, filled in, as the command line says it."""
+        return _sentence(self.__doc__ or "", 1).format(*self.args)
+
+    @property
+    def to_tool(self) -> str:
+        """Likewise, as a tool over MCP says it."""
+        return _sentence(self.__doc__ or "", 2).format(*self.args)
 
     def __str__(self) -> str:
         return self.message
@@ -58,7 +77,7 @@ class UnknownWord(UsageError):
 
 
 class HumanNotSettable(Refused):
-    """provenance `human` cannot be set at a write: record the note, then let a person endorse it with `memd promote {} --to human` or `memd remember --endorse`."""  # noqa: E501
+    """provenance `human` cannot be set at a write: record the note, then let {say:a person endorse it with `memd promote {} --to human` or `memd remember --endorse`|the user endorse it at their own terminal: `memd promote {} --to human`}."""  # noqa: E501
 
 
 class AutoDirective(Refused):
@@ -70,11 +89,11 @@ class UntrustedDirective(Refused):
 
 
 class GlobalNeedsSignature(Refused):
-    """A global {} holds in every repository of this person, so only a person may make it: record it with `--scope repo`, or endorse it (`memd remember … --scope global --endorse`)."""  # noqa: E501
+    """A global {} holds in every repository of this person, so only a person may make it: record it with {say:`--scope repo`|scope `repo`}, or {say:endorse it|let the user do it at their own terminal} (`memd remember … --scope global --endorse`)."""  # noqa: E501
 
 
 class GotchaNeedsAnchor(Refused):
-    """A gotcha is told when its file is read or edited, so it needs one: add `--anchor PATH`, or record it as a finding."""
+    """A gotcha is told when its file is read or edited, so it needs one: add {say:`--anchor PATH`|the file to `anchors`}, or record it as a finding."""  # noqa: E501
 
 
 class TooLongToDeliver(Refused):
@@ -106,14 +125,14 @@ class TextTooLong(Refused):
 
 
 class KnownMistake(Refused):
-    """This was believed before and struck through: {} If you have checked and it is true after all, record it with `--despite {}`; if the old note was right, use `memd reinstate {}`."""  # noqa: E501
+    """This was believed before and struck through: {} If you have checked and it is true after all, record it with {say:`--despite {}`|`despite`: {}}; if the old note was right, {say:use `memd reinstate {}`|reinstate [{}]}."""  # noqa: E501
 
 
 # --- the life of a note (model.md, section 2)
 
 
 class NoSuchNote(Refused):
-    """There is no note {} here; `memd list` shows what there is."""
+    """There is no note {} here; {say:`memd list` shows what there is|recall finds what there is}."""
 
 
 class NoSuchSession(Refused):
@@ -129,7 +148,7 @@ class Forgotten(Refused):
 
 
 class NoteRevoked(Refused):
-    """Note {} is revoked, so it cannot be {}: reinstate it first with `memd reinstate {}`."""
+    """Note {} is revoked, so it cannot be {}: reinstate it first{say: with `memd reinstate {}`|, by the tool of that name}."""
 
 
 class NotOneRung(Refused):
@@ -137,7 +156,7 @@ class NotOneRung(Refused):
 
 
 class ReasonNeeded(Refused):
-    """Say why: `--reason` is what the next reader of note {} will see in its place."""
+    """Say why: {say:`--reason`|`reason`} is what the next reader of note {} will see in its place."""
 
 
 class Cycle(Refused):
@@ -181,11 +200,11 @@ class NearRule(Refused):
 
 
 class SameAsAlone(UsageError):
-    """`--same-as` folds the new words into a note that says so already, so it does not go with `--{}`: leave one of them out."""
+    """{say:`--same-as`|`same_as`} folds the new words into a note that says so already, so it does not go with {say:`--{}`|`{}`}: leave one of them out."""  # noqa: E501
 
 
 class NotTheSame(Refused):
-    """This is not what note {} says: {}. Record it as a claim of its own, without `--same-as`; `--contradicts` or `--supersedes` says what it does to that one."""  # noqa: E501
+    """This is not what note {} says: {}. Record it as a claim of its own, without {say:`--same-as`; `--contradicts` or `--supersedes`|`same_as`; `contradicts` or `supersedes`} says what it does to that one."""  # noqa: E501
 
 
 class NotArchivable(Refused):
@@ -193,7 +212,7 @@ class NotArchivable(Refused):
 
 
 class NotCurated(Refused):
-    """Note {} is no principle and no doctrine, so it has one wording: record the new one and let it take this one's place, with `memd remember … --supersedes {}`."""  # noqa: E501
+    """Note {} is no principle and no doctrine, so it has one wording: record the new one and let it take this one's place, with {say:`memd remember … --supersedes {}`|`supersedes`: {}}."""  # noqa: E501
 
 
 class AbsorbedInto(Refused):
@@ -201,11 +220,11 @@ class AbsorbedInto(Refused):
 
 
 class WhyNeeded(Refused):
-    """Say why: each revision is kept with its reason (`--why`), and the next reader of note {} sees it."""
+    """Say why: each revision is kept with its reason ({say:`--why`|`reason`}), and the next reader of note {} sees it."""
 
 
 class RevisionMoved(Refused):
-    """Note {} stands at revision {}, not {}: somebody revised it meanwhile. Read it (`memd show {}`), then revise that."""
+    """Note {} stands at revision {}, not {}: somebody revised it meanwhile. Read it ({say:`memd show {}`|show {}}), then revise that."""  # noqa: E501
 
 
 class NothingToDo(UsageError):
@@ -217,7 +236,7 @@ class NotInConflict(Refused):
 
 
 class NotSigner(Refused):
-    """Only a person may {} note {}: run it at your own terminal, where memd asks the passphrase."""
+    """Only a person may {} note {}: {say:run it at your own|let the user run it at their own} terminal, where memd asks the passphrase."""  # noqa: E501
 
 
 class AnchorElsewhere(Refused):
@@ -240,7 +259,7 @@ class SameNote(Refused):
 
 
 class NotSigned(Refused):
-    """Only a person can do this: run it at your own terminal, where memd asks the passphrase (`memd human init` makes a key)."""
+    """Only {say:a person can do this: run it at your own terminal|the user can do this, at their own terminal}, where memd asks the passphrase (`memd human init` makes a key)."""  # noqa: E501
 
 
 class NoKey(Refused):
@@ -327,7 +346,7 @@ class UnknownVerb(MemdError):
 
 
 class SourceIsChecked(Refused):
-    """A source `user` is not taken on anybody's word: bind the user's own words with `--evidence TURN:EXCERPT` instead."""
+    """A source `user` is not taken on anybody's word: bind the user's own words with {say:`--evidence TURN:EXCERPT`|`evidence`} instead."""  # noqa: E501
 
 
 class SourceIsCaptured(Refused):
@@ -339,7 +358,7 @@ class NameHoldsSecret(Refused):
 
 
 class NoSession(Refused):
-    """There is no live agent session here to hold a session note: record it with `--scope repo`."""
+    """There is no live agent session here to hold a session note: record it with {say:`--scope repo`|scope `repo`}."""
 
 
 class TooMany(Refused):

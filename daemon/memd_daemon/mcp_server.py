@@ -283,7 +283,7 @@ def _server(tools: Tools, workers: _Workers) -> Server[Any]:
         try:
             return _result(await workers.run(handed.carried.session, work))
         except errors.MemdError as refusal:
-            return _result(refusal.message, is_error=True)
+            return _result(refusal.to_tool, is_error=True)
 
     server = Server[Any](
         "memd",

@@ -97,7 +97,7 @@ def link_evidence(sheet: Sheet, note: Note, case: Case) -> None:
     """
     id_ = sheet.id_of(note)
     if not case.request.evidence:
-        raise errors.NothingToDo(id_, "name the user's words with `TURN:EXCERPT`")
+        raise errors.NothingToDo(id_, "name the user's words, and the turn in which they stand")
     if why := unbindable(note.revisions[-1].provenance, note.source):
         sheet.kept(f"[{id_}] is {why} and binds no evidence, so none was recorded")
         return
