@@ -76,7 +76,7 @@ def revise(sheet: Sheet, note: Note, case: Case) -> None:
     if wording == sheet.log.text(newest.content):
         wording = ""
     if not wording and not folded:
-        raise errors.NothingToDo(id_, "give the new wording (`--text`), or what it takes in (`--absorb`)")
+        raise errors.NothingToDo(id_, "give the new wording, or the notes that it takes in")
     if wording:
         _refuse_undeliverable(sheet, note, wording)
         _refuse_mistake(sheet, note, wording, case.request.despite)
