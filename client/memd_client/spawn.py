@@ -108,7 +108,10 @@ def ensure_daemon(home: bytes, wait_s: float) -> Address:
     Blocks for at most about `wait_s` seconds. A deliberate stop is the caller's to respect. Raises StartFailed,
     DaemonMismatch, and OSError when the home can't be written.
     """
-    write_launcher(home)
+    if (
+        not sys.flags.no_site
+    ):  # one without its site-packages, as `bin/mcp` starts the carrier in, cannot run the daemon
+        write_launcher(home)
     end_ns = time.monotonic_ns() + int(wait_s * 1e9)
     settled_ns = 0
     has_asked = False

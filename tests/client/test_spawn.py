@@ -142,6 +142,18 @@ def test_ensuring_starts_one_daemon_and_then_finds_it(monkeypatch: pytest.Monkey
         assert isinstance(link.request(first, ping, peers.soon_ns()), link.Reply)
 
 
+def test_an_interpreter_without_its_packages_leaves_the_launcher_as_it_is(tmp_path: Path) -> None:
+    """A carrier of an install runs in one: written for it, no daemon would ever start again."""
+    launcher = write_launcher(tmp_path, text := "#!/bin/sh\nexit 1\n")
+    ask = "import sys; sys.path.insert(0, sys.argv[1]); from memd_client import spawn; spawn.ensure_daemon(sys.argv[2].encode(), 0.05)"
+    package = Path(spawn.__file__).parent.parent
+    asked = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", ask, package, tmp_path], capture_output=True, text=True, check=False
+    )
+    assert "StartFailed" in asked.stderr
+    assert launcher.read_text(encoding="utf-8") == text
+
+
 def test_a_stale_address_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     """A daemon was killed and left its file and its socket."""
     with peers.startable_home() as home:
