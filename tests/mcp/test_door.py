@@ -144,10 +144,10 @@ def test_a_tool_is_told_who_calls(desk: Desk) -> None:
 
 
 def test_a_refusal_is_a_result_with_its_own_sentence(desk: Desk) -> None:
-    """The agent reads it and can do better; the protocol saw no error."""
+    """In the words of a tool: the agent reads it and can do better; the protocol saw no error."""
     told = desk.told(desk.call("refused"))
     assert told["result"]["isError"] is True
-    assert text_of(told) == errors.ReasonNeeded(47).message
+    assert text_of(told) == errors.ReasonNeeded(47).to_tool != errors.ReasonNeeded(47).message
 
 
 def test_a_tool_that_fails_is_told_and_its_words_are_not_logged(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:

@@ -94,7 +94,7 @@ def test_no_tool_makes_a_person_s_word(world: World) -> None:
         id_ = await recorded(client, "The demo server listens on a port of its own.", provenance="auto")
         text, is_error = await call(client, "promote", ref=id_, to="human")
         assert is_error
-        assert "Only a person can do this" in text
+        assert "Only the user can do this" in text
         text, is_error = await call(client, "remember", content="Never push to main.", provenance="human")
         assert is_error
         assert "cannot be set" in text
