@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
+from memd_daemon.errors import NotSigned
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note
@@ -80,7 +81,8 @@ def seen_parents(chance: Random, note: Note, begun: bytes) -> tuple[bytes, ...]:
 def perform(chance: Random, pen: Pen, uid: bytes, who: str, type_: str, *, blind: bool = False) -> ev.Event | None:
     """One act on one note of a store, if it is there and the store appends the like; gives the event.
 
-    A person sees the whole note that he signs; others may write as somebody who saw less of it.
+    A person sees the whole note that he signs; others may write as somebody who saw less of it. What only a signature can do, and
+    has none, is refused and leaves the note as it was.
     """
     with pen.store.read() as snapshot:
         note = snapshot.note(uid)
@@ -94,7 +96,12 @@ def perform(chance: Random, pen: Pen, uid: bytes, who: str, type_: str, *, blind
         payload = msgspec.structs.replace(payload, to="agent")
     parents = seen_parents(chance, note, begun) if blind and person is None else note.heads
     actor = Actor.HUMAN if person else "system" if who == "system" else "agent"
-    return pen.act(uid, type_, payload, by=person, actor=actor, parents=parents)
+    try:
+        return pen.act(uid, type_, payload, by=person, actor=actor, parents=parents)
+    except NotSigned:
+        assert person is None
+        assert pen.note(uid) == note
+        return None
 
 
 def slip_in(pen: Pen, note: Note, type_: str, payload: msgspec.Struct, sig: bytes = b"", **fields: Any) -> ev.Event:

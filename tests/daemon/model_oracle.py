@@ -92,12 +92,12 @@ def expected(note: Note | None, deed: Deed) -> tuple[Note | None, frozenset[str]
     if made is None:
         return noted, NOTHING
     if isinstance(made, Kept):
-        return settled(made.note, deed), KEPT
+        return settled(note, made.note, deed), KEPT
     if for_person:
         return proposing(noted, made, deed), PROPOSED
     if deed.type == "proposed":
         return made, PROPOSED
-    return settled(made, deed), IDLE if made == noted else APPLIED
+    return settled(note, made, deed), IDLE if made == noted else APPLIED
 
 
 def changed(note: Note, **fields: Any) -> Note:
@@ -119,11 +119,13 @@ def proposing(note: Note, done: Note, deed: Deed) -> Note:
     return changed(base, proposals=(*note.proposals, made))
 
 
-def settled(note: Note, deed: Deed) -> Note:
+def settled(before: Note, note: Note, deed: Deed) -> Note:
     """An item of the queue is gone when a person has settled it (curation.md), be it by keeping, confirming or doing something else
-    than was proposed: any act of a person on the note settles its proposals.
+    than was proposed: any act of a person on the note settles its proposals. But "nothing wrong is hidden": of a person who had not
+    seen all that had befallen the note when signing, nobody knows which proposals were decided.
     """
-    return changed(note, proposals=()) if deed.by_person else note
+    seen_all = not {*before.heads} - {*deed.parents}
+    return changed(note, proposals=()) if deed.by_person and seen_all else note
 
 
 # `recorded` | new uid | initial axes | same digest again: idempotent; else refused
@@ -216,9 +218,14 @@ def superseded(note: Note, deed: Deed, p: Any) -> Note | None:
 
 
 def unsuperseded(note: Note, deed: Deed, _: Any) -> Note | None:
-    if note.currency != "superseded":
+    if note.currency != "superseded" or put_away_by_person(note, deed):
         return None
     return changed(note, currency="current", superseded_by=NO_UID, valid_until=0)
+
+
+def put_away_by_person(note: Note, deed: Deed) -> bool:
+    """ "What a person endorsed, only a person changes": it was a person who put it away, and a person brings it back."""
+    return note.provenance == "human" and not deed.by_person
 
 
 # `absorbed` / `released` | target held, no cycle | currency; old references resolve to the target |
@@ -233,7 +240,9 @@ def absorbed(note: Note, deed: Deed, p: Any) -> Note | None:
 
 
 def released(note: Note, deed: Deed, _: Any) -> Note | None:
-    return changed(note, currency="current", absorbed_by=NO_UID) if note.currency == "absorbed" else None
+    if note.currency != "absorbed" or put_away_by_person(note, deed):
+        return None
+    return changed(note, currency="current", absorbed_by=NO_UID)
 
 
 # `revised` | held; level principle or doctrine; `expected_revision` | new revision with its own class | revoked: reinstate first
@@ -305,7 +314,7 @@ def archived(note: Note, deed: Deed, _: Any) -> Note | None:
 
 
 def restored(note: Note, deed: Deed, _: Any) -> Note | None:
-    if note.shelf == "active" or (note.provenance == "human" and not deed.by_person):
+    if note.shelf == "active" or put_away_by_person(note, deed):
         return None
     return changed(note, shelf="active")
 
@@ -357,7 +366,9 @@ def closed(note: Note, deed: Deed, _: Any) -> Note | None:
 
 
 def reopened(note: Note, deed: Deed, _: Any) -> Note | None:
-    return changed(note, task="open") if note.task == "closed" else None
+    if note.task != "closed" or put_away_by_person(note, deed):
+        return None
+    return changed(note, task="open")
 
 
 # `evidence_bound` | excerpt is in the turn | evidence | refused

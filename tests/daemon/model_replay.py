@@ -34,7 +34,24 @@ def deed_of(stored: Stored) -> Deed:
 
 
 def in_order(events: Iterable[Stored]) -> list[Stored]:
-    """Parents first, then (hlc, origin, origin_seq); an event whose parents are missing waits, and is not here."""
+    """Parents first, then (hlc, origin, origin_seq); an event whose parents are missing waits, and is not here. "What a person
+    endorsed, only a person changes": nothing that a person did not see when they endorsed the note stands before that.
+    """
+    left = by_parents(events)
+    done: list[Stored] = []
+    for endorsed in [s for s in left if s.event.type == "promoted" and s.signed]:
+        if endorsed in left:
+            seen = {endorsed.event.uid}
+            for stored in reversed(left[: left.index(endorsed) + 1]):  # children come before their parents here
+                if stored.event.uid in seen:
+                    seen |= set(stored.event.parents)
+            done += [s for s in left if s.event.uid in seen]
+            left = [s for s in left if s.event.uid not in seen]
+    return done + left
+
+
+def by_parents(events: Iterable[Stored]) -> list[Stored]:
+    """Parents first, then by place."""
     waiting: dict[bytes, Stored] = {}
     for stored in sorted(events, key=lambda s: s.place):
         waiting.setdefault(stored.event.uid, stored)

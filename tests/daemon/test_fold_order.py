@@ -6,9 +6,11 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memd_daemon.model import event as ev
 from memd_daemon.model import fold
 from memd_daemon.model.event import Stored
 from memd_daemon.model.note import encode_note
+from tests.daemon import model_replay as replay
 from tests.daemon.lives import payload_for, states
 from tests.store.making import event, fresh_uid, recorded, stored
 
@@ -92,6 +94,35 @@ def test_an_event_waits_for_a_parent_that_is_not_here() -> None:
         stored(msgspec.structs.replace(two, parents=(one.uid,))),
     ]
     assert fold.order(ring)[0] == []
+
+
+@given(branching_lives())
+@settings(deadline=None, max_examples=150)
+def test_an_endorsement_comes_before_what_its_person_did_not_see(life: list[Stored]) -> None:
+    """Whatever the clocks say; of two endorsements that did not see each other one comes first, and the other sees it."""
+    done, _ = fold.order(life)
+    assert done == replay.in_order(life)
+    known = {s.event.uid: s for s in life}
+    first = next((at for at, s in enumerate(done) if s.signed and s.event.type == "promoted"), None)
+    if first is not None:
+        seen, due = set(), [done[first].event.uid]
+        while due:
+            seen.add(uid := due.pop())
+            due.extend(known[uid].event.parents)
+        assert {s.event.uid for s in done[: first + 1]} == seen
+
+
+def test_what_is_dated_back_finds_an_endorsed_note() -> None:
+    """A revocation of another origin that stands, by its time, between the recording and the endorsement is a proposal."""
+    life = states()["human"]
+    root = life.events[0]
+    back = event("revoked", life.uid, ev.Reasoned(reason=b"r" * 32), parents=(root.event.uid,))
+    twin = event("recorded", life.uid, recorded(content=b"other" * 8))
+    forged = [stored(back, hlc=root.hlc, origin=b"0" * 16), stored(twin, hlc=0, origin=b"0" * 16)]
+    note = fold.fold([*forged, *life.events])
+    assert note is not None
+    assert (note.provenance, note.belief, [p.act for p in note.proposals]) == ("human", "held", ["revoke"])
+    assert note.revisions == life.now.revisions
 
 
 def test_later_by_the_clock_wins_between_those_that_did_not_see_each_other() -> None:

@@ -246,8 +246,8 @@ def test_concurrent_acts_come_to_one_note(pair: str, first: int) -> None:
     assert holds(pens[0].note(uid))
 
 
-def test_an_endorsement_of_words_that_changed_meanwhile_endorses_nothing() -> None:
-    """A person signs revision 1 while elsewhere, earlier by the clock, revision 2 was written: the signed one is not current."""
+def test_words_that_were_written_meanwhile_take_nothing_from_an_endorsement() -> None:
+    """A person signs revision 1 while elsewhere, earlier by the clock, revision 2 was written, which he never saw: it is proposed."""
     here, there = replica(NOON + HOUR_MS), replica(NOON)
     here.enrol(ANNA)
     uid = here.record(level="principle")
@@ -261,7 +261,9 @@ def test_an_endorsement_of_words_that_changed_meanwhile_endorses_nothing() -> No
     give(here, commits_of(there.store))
     give(there, commits_of(here.store))
     assert folds_of(here.store) == folds_of(there.store)
-    assert [r.provenance for r in here.note(uid).revisions] == ["agent", "agent"]
+    note = here.note(uid)
+    assert [r.provenance for r in note.revisions] == ["human", "agent"]
+    assert (note.shown.content, [p.act for p in note.proposals]) == (note.revisions[0].content, ["revise"])
 
 
 def test_an_unsigned_act_that_was_written_before_the_endorsement_was_seen_waits_for_the_person() -> None:

@@ -33,8 +33,8 @@ def is_endorsed(note: Note) -> bool:
 def needs_signature(note: Note | None, event: ev.Event, payload: msgspec.Struct) -> bool:
     """Whether the event has an effect only where a person signed it. ``note``: as it stands before; ``payload``: the event's own.
 
-    That is whatever claims a person as its actor, forgetting, the rung `human`, bringing back what a person endorsed and put away,
-    and a directive in more places than it was recorded for.
+    That is whatever claims a person as its actor, forgetting, the rung `human`, bringing back what a person endorsed and put away
+    (archived, superseded, absorbed, closed), and a directive in more places than it was recorded for.
     """
     if event.actor == Actor.HUMAN:
         return True
@@ -51,7 +51,8 @@ def widens(old_scope: str, old_under: str, scope: str, under: str) -> bool:
     return not scope.startswith("session:") or old_scope.startswith("session:")
 
 
-def _restores_endorsed(note: Note | None, payload: msgspec.Struct) -> bool:
+def _brings_back_endorsed(note: Note | None, payload: msgspec.Struct) -> bool:
+    """Whoever put it away was a person, since nobody else can: it would come back as the user's own, an imperative even."""
     return note is not None and is_endorsed(note)
 
 
@@ -66,6 +67,9 @@ def _widens_directive(note: Note | None, payload: msgspec.Struct) -> bool:
 _SIGNED: Final[Mapping[str, Callable[[Note | None, msgspec.Struct], bool]]] = {
     "forgotten": lambda note, payload: True,
     "promoted": lambda note, payload: cast(ev.Promoted, payload).to == Provenance.HUMAN,
-    "restored": _restores_endorsed,
+    "restored": _brings_back_endorsed,
+    "unsuperseded": _brings_back_endorsed,
+    "released": _brings_back_endorsed,
+    "reopened": _brings_back_endorsed,
     "amended": _widens_directive,
 }

@@ -281,10 +281,13 @@ def is_signed(stored: Stored, note_before: Note | None, identity: Identity, proo
 
 
 def judged(events: Iterable[Stored], identity: Identity, proof: Proof) -> list[Stored]:
-    """``events`` of one subject in fold order, waiting ones last, each with ``signed`` worked out anew."""
-    done, waiting = fold.order(events)
+    """``events`` of one subject in fold order, waiting ones last, each with ``signed`` worked out anew.
+
+    Which of them are signed is worked out with parents first; what is told then stands in the order that follows from it.
+    """
+    done, waiting = fold.order(map(_unsigned, events))
     if not any(stored.sig for stored in done):
-        return [_unsigned(stored) for stored in (*done, *waiting)]
+        return [*done, *waiting]
     told: dict[bytes, Stored] = {}
     note: Note | None = None
     for stored in done:
@@ -293,17 +296,12 @@ def judged(events: Iterable[Stored], identity: Identity, proof: Proof) -> list[S
             before = _fold_of_ancestors(stored, told)
         known = msgspec.structs.replace(stored, signed=is_signed(stored, before, identity, proof))
         told[stored.event.uid] = known
-        note, _ = fold.step(note, known)
-    return [*told.values(), *map(_unsigned, waiting)]
+        note = fold.fold(told.values()) if known.signed and before is not note else fold.step(note, known)[0]
+    return [*fold.order(told.values())[0], *waiting]
 
 
 def _unsigned(stored: Stored) -> Stored:
     return msgspec.structs.replace(stored, signed=False) if stored.signed else stored
-
-
-def seen_by(stored: Stored, known: Iterable[Stored]) -> Note | None:
-    """The note as the writer of ``stored`` saw it, from judged events of its subject."""
-    return _fold_of_ancestors(stored, {s.event.uid: s for s in known})
 
 
 def _fold_of_ancestors(stored: Stored, known: Mapping[bytes, Stored]) -> Note | None:

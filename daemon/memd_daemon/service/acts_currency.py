@@ -6,6 +6,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Provenance
 from memd_daemon.service import text
+from memd_daemon.service.acts_shelf import refuse_bringing_back
 from memd_daemon.service.case import Case
 from memd_daemon.service.claim import Claim
 from memd_daemon.service.fall import absorb, lift, supersede
@@ -38,6 +39,7 @@ def unsupersede(sheet: Sheet, note: Note, case: Case) -> None:
     if note.currency != "superseded":
         sheet.kept(f"note [{sheet.id_of(note)}] is not superseded")
         return
+    refuse_bringing_back(sheet, note)
     payload = ev.ByNote(by=note.superseded_by, reason=sheet.text(note.uid, case.reason))
     sheet.add("unsuperseded", note, payload, change="superseded -> current")
     lift(sheet, note, frozenset(_raised(sheet, note)))
@@ -58,6 +60,7 @@ def release(sheet: Sheet, note: Note, case: Case) -> None:
     if note.currency != "absorbed":
         sheet.kept(f"note [{sheet.id_of(note)}] is not absorbed")
         return
+    refuse_bringing_back(sheet, note)
     payload = ev.ByNote(by=note.absorbed_by, reason=sheet.text(note.uid, case.reason))
     sheet.add("released", note, payload, change="absorbed -> current")
 

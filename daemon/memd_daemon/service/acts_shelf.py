@@ -34,9 +34,14 @@ def restore(sheet: Sheet, note: Note, case: Case) -> None:
     if note.shelf != "archived":
         sheet.kept(f"note [{id_}] is not archived")
         return
-    if note.provenance == Provenance.HUMAN and not sheet.can_sign:
-        raise errors.NotSigner("bring back", id_)
+    refuse_bringing_back(sheet, note)
     sheet.add("restored", note, _reasoned(sheet, note, case), change="archived -> active")
+
+
+def refuse_bringing_back(sheet: Sheet, note: Note) -> None:
+    """Raises NotSigner for what a person endorsed, where nobody can sign (model/proof.py)."""
+    if note.provenance == Provenance.HUMAN and not sheet.can_sign:
+        raise errors.NotSigner("bring back", sheet.id_of(note))
 
 
 def done(sheet: Sheet, note: Note, case: Case) -> None:
@@ -56,6 +61,8 @@ def _turn_task(sheet: Sheet, note: Note, case: Case, to: str) -> None:
     if note.task == to:
         sheet.kept(f"task [{id_}] is {to} already")
         return
+    if to == "open":
+        refuse_bringing_back(sheet, note)
     type_ = "closed" if to == "closed" else "reopened"
     sheet.add(type_, note, _reasoned(sheet, note, case), change=f"{note.task} -> {to}")
 

@@ -1,6 +1,7 @@
 """The port's `Txn` over ordered tables: how a commit gets its place, and how folds and indexes follow it.
 
-A fold is carried one step further where the event sorts behind all that is known of its subject; else the subject is folded anew.
+A fold is carried one step further where the event sorts behind all that is known of its subject, and was signed, if it is, over
+all of it; else the subject is folded anew.
 Both give the same bytes, and `memd verify` proves it. Everything here happens inside one transaction of the keeper of tables.
 """
 
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from memd_daemon.errors import BadRequest, BadSignature, CommitForked, NotSigned, StoreDamaged, UsageError
-from memd_daemon.limits import COMMIT_EVENTS_MAX, HYBRID_TIME_MAX
+from memd_daemon.limits import COMMIT_EVENTS_MAX, HYBRID_TIME_MAX, SALT_BYTES
 from memd_daemon.model import event as ev
 from memd_daemon.model import fold, trust
 from memd_daemon.model.event import GENESIS, Header, Stored
@@ -24,7 +25,6 @@ from memd_daemon.store.indexes import replace_rows, rows_of
 from memd_daemon.store.kv import Writing
 from memd_daemon.store.log_read import (
     BROKEN,
-    SALT_BYTES,
     LogSnapshot,
     Tail,
     decode_commit,
@@ -193,7 +193,9 @@ class LogTxn(LogSnapshot):
         parents = [self.kv.get(keys.EVENT_UIDS, parent) for parent in stored.event.parents]
         waits = None in parents
         strays = any(p is not None and self.kv.get(keys.SUBJECTS, subject + p) is None for p in parents)
-        fresh = twin is None and tail.waiting == 0 and not strays and subject != self.info.store
+        heads = before.heads if before is not None else ()
+        unseen = bool(stored.sig) and set(heads) != set(stored.event.parents)
+        fresh = twin is None and tail.waiting == 0 and not strays and subject != self.info.store and not unseen
         simple = fresh and (waits or place > tail.place)
         self.trusted.add(stored)
         placed = self._carry_on(stored, before, waits) if simple else self._fold_anew(stored, before)
@@ -206,10 +208,7 @@ class LogTxn(LogSnapshot):
         if waits:
             return Placed(stored, waits, before)
         if stored.sig:
-            seen = before
-            if before is None or before.heads != tuple(sorted(set(stored.event.parents))):
-                seen = trust.seen_by(stored, self.judged(stored.event.note))
-            signed = trust.is_signed(stored, seen, self.identity(), self._proof)
+            signed = trust.is_signed(stored, before, self.identity(), self._proof)
             stored = msgspec.structs.replace(stored, signed=signed)
         after, _ = fold.step(before, stored)
         self._put_note(stored.event.note, before, after)
