@@ -145,7 +145,8 @@ def test_ensuring_starts_one_daemon_and_then_finds_it(monkeypatch: pytest.Monkey
 def test_an_interpreter_without_its_packages_leaves_the_launcher_as_it_is(tmp_path: Path) -> None:
     """A carrier of an install runs in one: written for it, no daemon would ever start again."""
     launcher = write_launcher(tmp_path, text := "#!/bin/sh\nexit 1\n")
-    ask = "import sys; sys.path.insert(0, sys.argv[1]); from memd_client import spawn; spawn.ensure_daemon(sys.argv[2].encode(), 0.05)"
+    ask = "import sys; sys.path.insert(0, sys.argv[1]); from memd_client.spawn import ensure_daemon as ensure; "
+    ask += "ensure(sys.argv[2].encode(), 0.05)"
     package = Path(spawn.__file__).parent.parent
     asked = subprocess.run(
         [sys.executable, "-I", "-S", "-c", ask, package, tmp_path], capture_output=True, text=True, check=False
