@@ -13,6 +13,7 @@ import json
 import logging
 import logging.handlers
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -66,6 +67,7 @@ def run(home: Path) -> None:
     _close_home(home)
     lock = _lock(home)
     keep_heap_small()
+    _take_descriptors()
     try:
         _log_to(home / "logs" / "daemon.log")
         daemon = Daemon.open(home)
@@ -80,6 +82,14 @@ def run(home: Path) -> None:
     finally:
         _forget_address(home)
         os.close(lock)
+
+
+def _take_descriptors() -> None:
+    """As many open files as the system allows: at the last one libzmq ends the process, whoever opened the connections."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = limits.DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, limits.DESCRIPTORS_MAX)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
 def _close_home(home: Path) -> None:
@@ -141,9 +151,9 @@ def _trace(record: logging.LogRecord) -> str:
 
 
 def socket_path(home: Path) -> str:
-    """`run/memd.sock`, or a short private directory where that is too long for a socket address."""
+    """`run/memd.sock`, or a short private directory where that is too long for a socket address, or no one line."""
     wanted = str(home / "run" / "memd.sock")
-    if len(os.fsencode(wanted)) <= limits.SOCKET_PATH_MAX_BYTES:
+    if len(os.fsencode(wanted)) <= limits.SOCKET_PATH_MAX_BYTES and "\n" not in wanted:
         return wanted
     name = hashlib.sha256(os.fsencode(home)).hexdigest()[: limits.SHORT_NAME_CHARS]
     runtime = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()

@@ -93,6 +93,7 @@ SHINGLE_WORDS: Final = 3
 # the daemon
 IDLE_EXIT_S: Final = 8 * 3600  # without a session
 IDLE_LOOK_S: Final = 900.0  # between two looks at whether it is time: a shorter setting is heeded by then
+DESCRIPTORS_MAX: Final = 65_536  # more connections than a machine has processes
 DOOR_LOOK_S: Final = 2.0  # between two looks whether it can still be found: a command waits ten for a daemon
 STOP_GRACE_S: Final = 5.0  # work in flight is finished, then the daemon goes
 LOG_FILE_MAX_BYTES: Final = 1024 * 1024

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -17,6 +18,7 @@ import msgspec
 import pytest
 
 from memd_client import address, api, link, wire, zmtp
+from memd_daemon import limits
 
 PATIENCE_NS = 60_000_000_000
 
@@ -162,9 +164,10 @@ def test_everything_is_private(home: Path, daemon: "subprocess.Popen[bytes]") ->
     assert {path for path, mode in modes.items() if mode & 0o077} == set()
 
 
-def test_a_home_with_a_long_path_gets_a_short_socket(home: Path) -> None:
-    """The address says where the socket is, and it goes with the daemon."""
-    deep = home / ("d" * 90)
+@pytest.mark.parametrize("name", ["d" * 90, "two\nlines"])
+def test_a_home_with_a_long_or_odd_path_gets_a_short_socket(home: Path, name: str) -> None:
+    """The address says on one line where the socket is, and it goes with the daemon."""
+    deep = home / name
     process = spawn(deep)
     try:
         known = reached(deep, process)
@@ -173,6 +176,22 @@ def test_a_home_with_a_long_path_gets_a_short_socket(home: Path) -> None:
     finally:
         end(process)
     assert not Path(os.fsdecode(known.socket)).exists()
+
+
+def test_a_daemon_takes_the_descriptors_that_it_may_have(home: Path) -> None:
+    """Its library ends the process at the last one, so one that was started from a narrow shell widens its own bound."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft // 2, hard))
+    try:
+        process = spawn(home)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    try:
+        reached(home, process)
+        most = limits.DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(hard, limits.DESCRIPTORS_MAX)
+        assert resource.prlimit(process.pid, resource.RLIMIT_NOFILE) == (most, hard)
+    finally:
+        end(process)
 
 
 MALFORMED = [
