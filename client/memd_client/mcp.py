@@ -381,9 +381,11 @@ class Carrier:
 
 
 def _error(id_: object, code: int, why: str) -> bytes:
+    """An answer; it names an id of the two kinds that MCP has, since NaN in it would be no JSON."""
     from json import dumps
 
-    return dumps({"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": why}}).encode()
+    named = id_ if isinstance(id_, str | int) and not isinstance(id_, bool) else None
+    return dumps({"jsonrpc": "2.0", "id": named, "error": {"code": code, "message": why}}).encode()
 
 
 def _id_at_an_end(message: TooLong) -> object:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd_client import wire
-from memd_client.mcp import EDGE_BYTES, Lines, TooLong, _id_at_an_end, _order
+from memd_client.mcp import EDGE_BYTES, Lines, TooLong, _error, _id_at_an_end, _order
 
 BIG = wire.MCP_MESSAGE_MAX_BYTES
 
@@ -79,6 +79,25 @@ def test_the_id_is_found_at_an_end_or_not_at_all(message: dict[str, object], id_
         (found,) = fed(json.dumps(message, separators=separators).encode())
         assert isinstance(found, TooLong)
         assert _id_at_an_end(found) == id_
+
+
+@pytest.mark.parametrize(
+    ("id_", "named"),
+    [
+        (7, 7),
+        ("a", "a"),
+        (None, None),
+        (True, None),
+        (1.5, None),
+        (float("nan"), None),
+        ([[1]], None),
+        ({"a": 1}, None),
+    ],
+)
+def test_an_answer_of_the_carrier_is_json_whatever_the_id(id_: object, named: object) -> None:
+    """An id that MCP does not have is not repeated."""
+    told = json.loads(_error(id_, -32603, "why"), parse_constant=pytest.fail)
+    assert (told["id"], told["error"]) == (named, {"code": -32603, "message": "why"})
 
 
 def test_versions_are_ordered_by_their_numbers() -> None:
