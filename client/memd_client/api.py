@@ -70,8 +70,8 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     told: list[str] = []  # what else the writer should know, a sentence each
     plan: Plan | None = None  # set where a signature is asked for: nothing is recorded yet
     redacted: bool = False  # whether something was taken out of the content before it was stored
-    revoked: int = 0  # the note that this one contradicts or supersedes, where it stands revoked now; 0: none
-    superseded: int = 0  # likewise, where it is superseded
+    revoked: int = 0  # the note that this one contradicts, where it stands revoked now; 0: none
+    superseded: int = 0  # the one that it supersedes, where it is superseded now
 
 
 class Remember(Request, frozen=True):

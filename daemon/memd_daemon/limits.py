@@ -195,6 +195,7 @@ WORDS_WRITER_BYTES: Final = 15_000_000  # the least that the lexical library tak
 
 # proof of a person
 PLAN_LIFE_MS: Final = 10 * 60 * 1000  # time to read a plan and type a passphrase
+PLANS_WAITING_MAX: Final = 256  # a person reads one at a time, and each holds a whole content
 
 # settings (model/settings.py), as in trust-boundary.md
 SETTING_START_MIN_TOKENS: Final = 500  # of a start's bundle: the floor under what directives get

@@ -3,9 +3,10 @@
 `TRANSITIONS` holds one pure function per event type; each takes the note so far and the stored event and says what becomes of
 the note, or None where the event's precondition does not hold at its place: then it has no effect, and `memd log` says so.
 On a note that a person endorsed, the acts in `PERSON_ONLY` have no effect unless signed: they stand as proposals, where a person
-could carry them out at their place. A person's signed act on the note settles the proposals that stood before it, whatever it
-decides. An event that needs a signature (model/proof.py) and has none that stands (model/trust.py) has no effect at all; a
-signature under any other actor than `human` makes no person of it.
+could carry them out at their place. A person's signed act settles the proposals that it was shown with, whatever it decides; where
+anything has befallen the note that the person did not see, none is settled, so that no wish passes unseen. An event that needs a
+signature (model/proof.py) and has none that stands (model/trust.py) has no effect at all; a signature under any other actor than
+`human` makes no person of it.
 
 The result depends on the set of events alone, not on the order of their arrival (model/fold_order.py). An event whose parents are
 missing waits.
@@ -101,7 +102,7 @@ def _step_known(note: Note, stored: Stored, payload: msgspec.Struct) -> tuple[No
     if type_ == "proposed":
         return after, Effect.PROPOSED
     kept = further or after == seen
-    if stored.signed and after.proposals:
+    if stored.signed and after.proposals and set(note.heads).issubset(stored.event.parents):
         after = msgspec.structs.replace(after, proposals=())
     return after, Effect.KEPT if kept else Effect.APPLIED
 

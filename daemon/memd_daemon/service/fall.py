@@ -5,11 +5,13 @@ descendants and, where it was absorbed, the note that took it in with that one's
 what a person endorsed is kept beside it, in an open conflict.
 """
 
+from collections.abc import Iterable
+
 from memd_daemon import errors
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note
-from memd_daemon.model.words import Actor, Provenance
+from memd_daemon.model.words import Actor, Belief, Currency, Provenance
 from memd_daemon.service import lineage
 from memd_daemon.service.asker import Asker
 from memd_daemon.service.parts import Parts
@@ -38,6 +40,33 @@ def built_on(log: Snapshot, note: Note) -> list[Note]:
     for one in (note, *found.values()):
         found |= {child.uid: child for child in lineage.descendants(log, one.uid)}
     return [one for one in found.values() if one.uid != note.uid and not one.forgotten]
+
+
+def fallen_above(log: Snapshot, uids: Iterable[bytes]) -> dict[bytes, ev.ReviewFlagged]:
+    """How notes fell on which one that is derived from ``uids`` stands, over any number of steps, by the event that did it."""
+    found: dict[bytes, ev.ReviewFlagged] = {}
+    seen: set[bytes] = set()
+    waiting = list(uids)
+    while waiting:
+        uid = waiting.pop()
+        note = None if uid in seen else log.note(uid)
+        seen.add(uid)
+        if note is None:
+            continue
+        waiting.extend(note.derived_from)
+        if cause := _cause(log, note):
+            what = Belief.REVOKED if note.revoked else Currency.SUPERSEDED
+            found[cause] = ev.ReviewFlagged(ancestor=uid, cause=cause, what=what)
+    return found
+
+
+def _cause(log: Snapshot, note: Note) -> bytes:
+    """The event by which a note was revoked or superseded; b"" for one that stands."""
+    if note.revoked:
+        return note.revocations[0].event
+    if note.currency != Currency.SUPERSEDED:
+        return b""
+    return next(s.event.uid for s in reversed(log.events_of(note.uid)) if s.event.type == "superseded")
 
 
 # --- what befalls a note

@@ -6,6 +6,7 @@ token; the daemon verifies and writes. Nothing is recorded by asking for a plan,
 
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from memd_daemon.model.ids import uid_text
 from memd_daemon.model.trust import NO_CONTENT, Identity, is_public_key
 from memd_daemon.model.words import Surface
 from memd_daemon.service.asker import system
-from memd_daemon.service.clients import ancestors, process
+from memd_daemon.service.clients import PEER, ancestors, process
 from memd_daemon.service.enrolments import RecentEnrolment as RecentEnrolment
 from memd_daemon.service.enrolments import keys_out
 from memd_daemon.service.enrolments import recent_enrolments as recent_enrolments
@@ -49,8 +50,10 @@ class SignedAct(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waiting(NamedTuple):
-    """A plan until it is sealed. ``public``: the key that seals it, where that is not enrolled yet."""
+    """A plan until it is sealed. ``peer``: the pid of who asked for it; ``public``: the key that seals it, where that is not yet
+    enrolled."""
 
+    peer: int
     expires_ms: int
     acts: list[SignedAct]
     key_id: bytes
@@ -70,7 +73,11 @@ def key_in_use(parts: Parts, snapshot: Snapshot) -> bytes:
 
 
 class PlanBook:
-    """Plans that wait; each is used once and none lives long. Safe to use from any thread."""
+    """Plans that wait; each is used once and none lives long. Safe to use from any thread.
+
+    There is room for so many (limits.PLANS_WAITING_MAX). Where one more comes, the process that holds the most loses its oldest: so
+    whoever asks for plans without end takes none away from a person who types a passphrase meanwhile.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -84,7 +91,9 @@ class PlanBook:
         token = parts.chance(limits.SALT_BYTES)
         with self._lock:
             self._waiting = {t: w for t, w in self._waiting.items() if w.expires_ms > now}
-            self._waiting[token] = Waiting(now + limits.PLAN_LIFE_MS, list(acts), key_id, public, finish)
+            self._waiting[token] = Waiting(PEER.get(), now + limits.PLAN_LIFE_MS, list(acts), key_id, public, finish)
+            if len(self._waiting) > limits.PLANS_WAITING_MAX:
+                self._make_room()
         return api.Plan(
             token=token,
             store=parts.store.info.store,
@@ -108,6 +117,10 @@ class PlanBook:
                 for a in acts
             ],
         )
+
+    def _make_room(self) -> None:
+        (greediest, _), *_ = Counter(w.peer for w in self._waiting.values()).most_common(1)
+        del self._waiting[next(token for token, w in self._waiting.items() if w.peer == greediest)]
 
     def seal(self, parts: Parts, request: api.Seal) -> api.Sealed:
         """Checks the signatures and carries the plan out. Raises BadSignature; the plan is gone either way."""

@@ -11,11 +11,11 @@ from memd_daemon.frames.words import tombstone
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
-from memd_daemon.model.words import Actor, Currency, Provenance
+from memd_daemon.model.words import Actor, Belief, Currency, Provenance
 from memd_daemon.service import ladder, lineage, same, shown
 from memd_daemon.service.asker import UNKNOWN_AGENT, Asker, asker_of
 from memd_daemon.service.claim import Claim
-from memd_daemon.service.fall import fall_drafts, supersede_drafts
+from memd_daemon.service.fall import fall_drafts, fallen_above, supersede_drafts
 from memd_daemon.service.near import near_to
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.people import PlanBook, SignedAct, key_in_use
@@ -61,6 +61,7 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
     salt: bytes
     promoted: bytes = b""
     key_id: bytes = b""  # of the key that is to sign `promoted`
+    derived_from: tuple[bytes, ...] = ()
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +75,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
     tombstones: list[shown.Row]
     told: list[str]
     given: str  # the content as it came
+    fallen: frozenset[bytes] = frozenset()  # events by which what it is derived from had fallen by then
 
 
 def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Remembered:
@@ -116,11 +118,13 @@ def _ready(parts: Parts, snapshot: Snapshot, request: api.Remember, asker: Asker
     ladder.refuse_near(parts, snapshot, wanted, distinct=request.distinct)
     kin = lineage.kin_of(parts, snapshot, wanted.content, asker, others.apart)
     key_id = key_in_use(parts, snapshot) if request.endorse else b""
+    built = _build(parts, asker, wanted, others, kin, evidence, key_id, snapshot.head())
     return Ready(
         asker=asker,
         wanted=wanted,
         others=others,
-        built=_build(parts, asker, wanted, others, kin, evidence, key_id, snapshot.head()),
+        built=built,
+        fallen=frozenset(fallen_above(snapshot, built.derived_from)),
         claim=claim,
         tombstones=tombstones,
         told=[*others.told, *unbound, *_lowered(snapshot, wanted, kin)],
@@ -150,15 +154,17 @@ def _answer(parts: Parts, snapshot: Snapshot, ready: Ready) -> api.Remembered:
 
 
 def _befell(parts: Parts, others: Others) -> dict[str, int]:
-    """What the write has done to the note that it corrects; nothing where it could only propose it."""
-    named = others.contradicts or others.supersedes
-    if named is None:
-        return {}
+    """How the notes stand that the write corrects, by their ids; nothing of one on which it could only propose something."""
+    named = [(others.contradicts, Belief.REVOKED), (others.supersedes, Currency.SUPERSEDED)]
+    stand: dict[str, int] = {}
+    if others.contradicts is None and others.supersedes is None:
+        return stand
     with parts.store.read() as snapshot:
-        note, id_ = snapshot.note(named.uid), snapshot.id_of(named.uid) or 0
-    if note is None or not (note.revoked or note.currency == Currency.SUPERSEDED):
-        return {}
-    return {"revoked" if note.revoked else "superseded": id_}
+        for one, how in named:
+            note = snapshot.note(one.uid) if one else None
+            if note is not None and how in (note.belief, note.currency):
+                stand[how] = snapshot.id_of(note.uid) or 0
+    return stand
 
 
 def _others(parts: Parts, snapshot: Snapshot, request: api.Remember, wanted: Wanted, asker: Asker) -> Others:
@@ -234,7 +240,7 @@ def _build(
     digest = ev.blob_digest(salt, wanted.content.encode())
     is_short = wanted.summary == wanted.content  # of one sentence: one blob is both
     summary_salt = salt if is_short else parts.chance(limits.SALT_BYTES)
-    named = {n.uid for n in others.derived_from}
+    derived_from = tuple(sorted({n.uid for n in others.derived_from} | set(kin.derived_from)))
     why_salt = parts.chance(limits.SALT_BYTES) if wanted.why else b""
     recorded = parts.event(
         "recorded",
@@ -251,7 +257,7 @@ def _build(
             tags=wanted.tags,
             anchors=wanted.anchors,
             evidence=tuple(e for e, _, _ in evidence),
-            derived_from=tuple(sorted(named | set(kin.derived_from))),
+            derived_from=derived_from,
             informed_by=kin.informed_by,
             corrects=tuple(sorted(others.corrected)),
             process=wanted.process,
@@ -272,7 +278,13 @@ def _build(
     texts = ((salt, wanted.content), *(() if is_short else ((summary_salt, wanted.summary),)))
     texts += (*((s, t) for _, s, t in evidence), *(((why_salt, wanted.why),) if wanted.why else ()))
     return Built(
-        recorded=ev.encode_event(recorded), texts=texts, digest=digest, salt=salt, promoted=promoted, key_id=key_id
+        recorded=ev.encode_event(recorded),
+        texts=texts,
+        digest=digest,
+        salt=salt,
+        promoted=promoted,
+        key_id=key_id,
+        derived_from=derived_from,
     )
 
 
@@ -294,13 +306,26 @@ def _write(parts: Parts, ready: Ready, signed: list[Draft], txn: Txn) -> tuple[i
     if others.supersedes:
         more, said = supersede_drafts(parts, txn, others.supersedes.uid, wanted.uid, wanted.reason, asker)
         drafts, told = drafts + more, told + said
-    txn.append(drafts, at=parts.now_ms())
+    txn.append(drafts + _flags(parts, txn, ready), at=parts.now_ms())
     if wanted.provenance is Provenance.AUTO and asker.actor is Actor.SYSTEM:
         txn.no_vector(wanted.uid)
     id_ = txn.id_of(wanted.uid)
     if id_ is None:
         raise errors.StoreDamaged(f"note {uid_text(wanted.uid)} was appended and has no number")
     return id_, told
+
+
+def _flags(parts: Parts, txn: Txn, ready: Ready) -> list[Draft]:
+    """The new note flagged for what fell since it was looked at: who took that back could flag no note that was not there yet."""
+    recorded = ev.decode_event(ready.built.recorded).uid
+    fallen = fallen_above(txn, ready.built.derived_from)
+    return [
+        parts.draft(
+            "review_flagged", ready.wanted.uid, flag, asker=ready.asker, actor=Actor.SYSTEM, parents=(recorded,)
+        )
+        for cause, flag in fallen.items()
+        if cause not in ready.fallen
+    ]
 
 
 def _as_plan(parts: Parts, plans: PlanBook, ready: Ready, place: Place, answer: api.Remembered) -> api.Remembered:

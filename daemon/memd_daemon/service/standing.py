@@ -1,7 +1,7 @@
 """The settings as they stand, kept: every hook asks for them, and they change a few times a year.
 
-They are folded anew when a commit has touched the store's own subject, and taken again else. Commits that came from elsewhere are
-not in this store's own count; after one of those the fold is made anew too.
+They are folded anew when a commit has touched the store's own subject, and taken again else. What came from elsewhere, commits or
+events that were withheld from one at first, is not among this store's own; after that the fold is made anew too.
 """
 
 import threading
@@ -36,8 +36,9 @@ class KnownSettings:
             if version == self._version:
                 return self._known
             seq = snapshot.last_seq()
-            own = version[0] - self._version[0] == seq - self._seq > 0 and self._version[0] >= 0
-            if not own or store in snapshot.changed_since(self._seq):
+            touched = list(snapshot.changed_since(self._seq)) if self._version[0] >= 0 and self._seq < seq else []
+            own = (seq - self._seq, len(touched)) == (version[0] - self._version[0], version[1] - self._version[1])
+            if not touched or not own or store in touched:
                 self._known = self._anew(snapshot, store)
             self._version, self._seq = version, seq
             return self._known
