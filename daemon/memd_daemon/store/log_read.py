@@ -13,6 +13,7 @@ import msgspec
 
 from memd_client import signing
 from memd_daemon.errors import StoreDamaged
+from memd_daemon.limits import SALT_BYTES
 from memd_daemon.model import fold, trust
 from memd_daemon.model.event import Header, Stored, blob_digest, decode_event, event_digest
 from memd_daemon.model.note import Note, decode_note, encode_note
@@ -33,8 +34,6 @@ _commit_decoder = msgspec.msgpack.Decoder(tuple[bytes, tuple[bytes, ...]])
 _event_decoder = msgspec.msgpack.Decoder(tuple[bytes, bytes])
 _header_decoder = msgspec.msgpack.Decoder(Header)
 _turn_decoder = msgspec.msgpack.Decoder(Turn)
-
-SALT_BYTES = 16
 
 
 class Tail(msgspec.Struct, frozen=True, array_like=True):

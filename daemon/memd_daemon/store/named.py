@@ -7,16 +7,14 @@ through once, and only where there is a fault.
 import struct
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 import msgspec
 
+from memd_daemon.limits import LEFT_OUT_IDS_MAX
 from memd_daemon.model.event import decode_event
 from memd_daemon.store import keys
 from memd_daemon.store.fault import Fault
 from memd_daemon.store.log_read import BROKEN, LogSnapshot
-
-TOLD_MAX: Final = 10  # ids in a line; the others are counted
 
 _row_decoder = msgspec.msgpack.Decoder(tuple[bytes, bytes])
 _Row = tuple[bytes, int, int]
@@ -84,6 +82,6 @@ def _told(log: LogSnapshot, fault: Fault, subjects: set[bytes]) -> Fault:
 
 
 def _listed(ids: Sequence[int]) -> str:
-    shown = ", ".join(f"[{id_}]" for id_ in ids[:TOLD_MAX])
-    more = f" and {len(ids) - TOLD_MAX} more" if len(ids) > TOLD_MAX else ""
+    shown = ", ".join(f"[{id_}]" for id_ in ids[:LEFT_OUT_IDS_MAX])
+    more = f" and {len(ids) - LEFT_OUT_IDS_MAX} more" if len(ids) > LEFT_OUT_IDS_MAX else ""
     return f"note{'s' if len(ids) > 1 else ''} {shown}{more}"
