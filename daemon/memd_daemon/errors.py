@@ -124,6 +124,14 @@ class TextTooLong(Refused):
     """The {} has {} characters; the limit is {} on one line. Shorten it."""
 
 
+class NotOneLine(Refused):
+    """The {} stands on one line, and this one holds a line break or another control character. Leave that out."""
+
+
+class ReasonTooLong(Refused):
+    """The reason has {} bytes; the limit is {}. Shorten it: what is worth more words is worth a note."""
+
+
 class KnownMistake(Refused):
     """This was believed before and struck through: {} If you have checked and it is true after all, record it with {say:`--despite {}`|`despite`: {}}; if the old note was right, {say:use `memd reinstate {}`|reinstate [{}]}."""  # noqa: E501
 

@@ -251,7 +251,7 @@ def test_any_reason_is_one_line_of_it(desk: Desk, name: str, given: str, told: s
 def test_no_reason_or_an_essay_revokes_nothing(desk: Desk, reason: str) -> None:
     """Empty, over the limit, 8 KiB: refused, and the note stands."""
     id_ = recorded(desk)
-    with pytest.raises((errors.ReasonNeeded, errors.TextTooLong)):
+    with pytest.raises((errors.ReasonNeeded, errors.ReasonTooLong)):
         desk.act("revoke", id_, reason=reason)
     assert shown(desk, id_).note.tombstone is None
 

@@ -98,11 +98,12 @@ def checked_query(query: str) -> str:
 
 
 def checked_reason(parts: Parts, reason: str) -> str:
-    """A reason as it is kept. Raises TextTooLong, NotUnicode."""
+    """A reason as it is kept. Raises ReasonTooLong, NotUnicode."""
     _encodable(reason, "reason")
     kept = parts.redact(text.normal(reason)).strip()
-    if len(kept.encode()) > limits.REASON_MAX_BYTES:
-        raise errors.TextTooLong("reason", len(kept), limits.REASON_MAX_BYTES)
+    size = len(kept.encode())
+    if size > limits.REASON_MAX_BYTES:
+        raise errors.ReasonTooLong(size, limits.REASON_MAX_BYTES)
     return kept
 
 
@@ -120,9 +121,11 @@ def _line(parts: Parts, value: str, what: str) -> str:
 
 
 def _on_one_line(kept: str, what: str) -> str:
-    """Raises TextTooLong."""
-    if len(kept) > limits.LINE_MAX_CHARS or any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in kept):
+    """Raises TextTooLong, NotOneLine."""
+    if len(kept) > limits.LINE_MAX_CHARS:
         raise errors.TextTooLong(what, len(kept), limits.LINE_MAX_CHARS)
+    if any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in kept):
+        raise errors.NotOneLine(what)
     return kept
 
 
@@ -173,7 +176,8 @@ def scope_of(value: str, asker: Asker, place: Place) -> str:
 
 
 def under_at(value: str, place: Place, cwd: str) -> str:
-    """A folder's path from the checkout's root; "" for the root. Raises AnchorOutside, NameHoldsSecret, TextTooLong."""
+    """A folder's path from the checkout's root; "" for the root. Raises AnchorOutside, NameHoldsSecret, TextTooLong,
+    NotOneLine."""
     if not value:
         return ""
     inside = relative_path(place.checkout.root, cwd, value)
@@ -191,7 +195,7 @@ def _kept(path: str, what: str) -> str:
 
 
 def tags_kept(parts: Parts, tags: list[str]) -> tuple[str, ...]:
-    """Tags as they are kept, each once. Raises TooMany, TextTooLong, NotUnicode."""
+    """Tags as they are kept, each once. Raises TooMany, TextTooLong, NotOneLine, NotUnicode."""
     if len(tags) > limits.TAGS_MAX:
         raise errors.TooMany("tags", len(tags), limits.TAGS_MAX)
     kept = [_line(parts, tag, "tag") for tag in tags]
