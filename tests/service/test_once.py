@@ -12,6 +12,7 @@ import pytest
 from memd_client import api, wire
 from memd_daemon import limits
 from tests.service.desk import Desk, context_of, desk_at, reason_of
+from tests.service.processes import client
 
 RULE = "Always run the tests with the project's own virtual environment."
 GOTCHA = "add() is called with strings by the importer: keep it duck-typed."
@@ -49,6 +50,19 @@ def test_a_later_start_is_another_one(desk: Desk) -> None:
     for _ in range(2):
         assert RULE in context_of(desk.start(source="compact"))
         desk.clock.ms += limits.SAME_START_WINDOW_MS + 1
+
+
+def test_a_session_that_is_resumed_at_once_is_told_what_is_new(desk: Desk, tmp_path: Path) -> None:
+    """A script can be as fast as the client: another process, or an end in between, makes it another start."""
+    desk.start(source="resume")
+    desk.hook("session-end", desk.payload("SessionEnd", "s1", reason="other"))
+    desk.remember(RULE, kind="directive")
+    assert RULE in context_of(desk.start(source="resume"))
+    with client(tmp_path) as first, client(tmp_path) as second:
+        desk.start("s2", source="resume", pid=first.hook)
+        desk.remember("Never touch the generated files.", kind="directive")
+        assert "generated files" in context_of(desk.start("s2", source="resume", pid=second.hook))
+        assert desk.start("s2", source="resume", pid=second.hook) == ""
 
 
 def test_a_prompt_that_two_entries_tell_of_is_one_prompt(desk: Desk) -> None:

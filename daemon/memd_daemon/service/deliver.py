@@ -155,7 +155,7 @@ class Deliverer:
             with self._parts.ledger.read() as ledger:
                 if not hook.is_probe and (before := ledger.replied(hook.request_id)) is not None:
                     return before
-                if not hook.is_probe and self._twins.is_second(event, self._parts.now_ms()):
+                if not hook.is_probe and self._twins.is_second(event, client, self._parts.now_ms()):
                     return b""
                 known = ledger.context(event.session, event.agent)
                 context = entered(known, event, call.place, client, self._parts.now_ms())
@@ -169,7 +169,7 @@ class Deliverer:
             reply = harness.render(event, answer)
             if delivery is not None and not _goes_out(hook, delivery, reply):
                 reply, delivery, after = b"", None, with_paths(context, event.moment, call.own_paths)
-                self._twins.forget(event)
+                self._twins.forget(event, client)
             if not hook.is_probe:
                 self._record(delivery, after, reply)
                 for hold, outcome in settled:

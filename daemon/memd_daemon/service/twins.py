@@ -2,18 +2,28 @@
 
 The client gives the model what both hooks print. So the first answer is the answer, and the second is silence: no further budget,
 no new epoch, no word about what came of a hold. Two are one event by the client's own ids (of the prompt, with its words; of the
-tool call; of the subagent), and starts and compactions, which have none, by their source and by coming at the same time.
+tool call; of the subagent). Starts and compactions, which have none, are one by their source and client process and by coming at
+the same time, unless the session ended in between: a script may resume a session as fast as the client can.
 """
 
 import hashlib
-from typing import Final
+from typing import Final, NamedTuple
 
 from memd_daemon import limits
+from memd_daemon.service.clients import Client
 from memd_hooks.events import HookEvent, Moment
 
 _AT_ONCE: Final = frozenset({Moment.SESSION_START, Moment.POST_COMPACTION})
 
-Key = tuple[str, ...]
+
+class Key(NamedTuple):
+    """One event. ``own``: what tells it from others of its moment."""
+
+    harness: str
+    session: str
+    agent: str
+    moment: Moment
+    own: str
 
 
 class Twins:
@@ -22,9 +32,11 @@ class Twins:
     def __init__(self) -> None:
         self._heard: dict[Key, int] = {}
 
-    def is_second(self, event: HookEvent, now_ms: int) -> bool:
+    def is_second(self, event: HookEvent, client: Client | None, now_ms: int) -> bool:
         """Whether the event was told of before; from now on it was."""
-        key = _key(event)
+        if event.moment == Moment.SESSION_END:
+            self._begin_anew(event)
+        key = _key(event, client)
         if key is None:
             return False
         at = self._heard.pop(key, None)
@@ -33,18 +45,23 @@ class Twins:
         self._heard[key] = now_ms
         return at is not None and (event.moment not in _AT_ONCE or abs(now_ms - at) <= limits.SAME_START_WINDOW_MS)
 
-    def forget(self, event: HookEvent) -> None:
+    def _begin_anew(self, event: HookEvent) -> None:
+        for key in [key for key in self._heard if key.session == event.session and key.moment in _AT_ONCE]:
+            del self._heard[key]
+
+    def forget(self, event: HookEvent, client: Client | None) -> None:
         """Its answer did not go out, so a second word of it is to be answered."""
-        key = _key(event)
+        key = _key(event, client)
         if key is not None:
             self._heard.pop(key, None)
 
 
-def _key(event: HookEvent) -> Key | None:
+def _key(event: HookEvent, client: Client | None) -> Key | None:
     """What is one event; None where nothing says so."""
     match event.moment:
         case Moment.SESSION_START | Moment.POST_COMPACTION:
-            own = event.source or ""
+            process = (client.pid, client.started) if client else None
+            own = event.source and f"{event.source} {process}"
         case Moment.PROMPT_SUBMIT:
             own = event.prompt_id and event.prompt_id + _digest(event.prompt)
         case Moment.READ | Moment.PRE_EDIT:
@@ -53,7 +70,7 @@ def _key(event: HookEvent) -> Key | None:
             own = event.agent
         case _:
             own = ""
-    return (event.harness, event.session, event.agent, event.moment, own) if own else None
+    return Key(event.harness, event.session, event.agent, event.moment, own) if own else None
 
 
 def _digest(prompt: str) -> str:
