@@ -266,3 +266,13 @@ def test_a_note_that_is_corrected_or_gone_is_no_conflict(desk: Desk, how: str) -
         desk.act("supersede", first.id, by=str(desk.remember("Uploads are somebody else's business.").id))
     words = {how: str(first.id)} if how in ("contradicts", "supersedes") else {}
     assert desk.remember("The upload retries 5 times.", **words).conflicts == []
+
+
+def test_a_write_names_each_note_that_it_corrects(desk: Desk) -> None:
+    """What is contradicted by what it is now, what is superseded likewise, a tombstone among them; neither in the other's place."""
+    wrong, old = (desk.remember(text).id for text in ("The gateway listens on port 8080.", "The cache lives in redis."))
+    both = desk.remember("One process does it all.", contradicts=str(wrong), supersedes=str(old), reason="r")
+    assert (both.revoked, both.superseded) == (wrong, old)
+    tombstone = desk.remember("Traffic comes in at port 9090.", supersedes=str(wrong))
+    assert (tombstone.revoked, tombstone.superseded) == (0, wrong)
+    assert (desk.remember("The moon is far away.").revoked, desk.remember("The sun is farther.").superseded) == (0, 0)
