@@ -81,6 +81,10 @@ def notes() -> dict[str, NoteView]:
         "derived from a document": make_view(derived_from=(12,), untrusted=True),
         "source fell": make_view(derived_from=(12,), fallen_sources=(NotedNote(id=12, what="revoked", at=MARCH_4),)),
         "in conflict": make_view(conflicts=(52, 60)),
+        "in conflict with many": make_view(conflicts=tuple(range(52, 60))),
+        "derived from many that fell": make_view(
+            fallen_sources=tuple(NotedNote(id=id_, what="revoked", at=MARCH_4) for id_ in range(12, 19))
+        ),
         "proposed": make_view(provenance="human", proposals=(ProposalView(act="revoke", at=LATER),)),
         "proposed with a reason": make_view(
             provenance="human", proposals=(ProposalView(act="change", at=LATER, reason='it "is" wrong :)'),)

@@ -1,6 +1,9 @@
 """The lines below a note: what is known of its standing, and of the ground under it (model.md, staleness.md).
 
 Each begins with two spaces and WARNING, VERDICT or NOTE. A revoked note has none: its tombstone says it all.
+
+Of a kind that anybody can add to without end a few are told and the others counted: lines that do not fit are left out together,
+so whoever writes a hundred contradictions would silence what a person said. `show` has them all.
 """
 
 from collections.abc import Sequence
@@ -8,15 +11,26 @@ from collections.abc import Sequence
 from memd_daemon.frames import words
 from memd_daemon.frames.escape import escape_line
 from memd_daemon.frames.words import date, target
+from memd_daemon.limits import WARNINGS_ALIKE_MAX
 from memd_daemon.model.view import GroundStatus, NoteView
 from memd_daemon.model.words import UNTRUSTED_SOURCES, Currency, Shelf
 
 
-def standing_lines(view: NoteView, tags: Sequence[str]) -> list[str]:
-    """What people, sessions and other notes have to say about this one; recalled and pushed alike."""
+def standing_lines(view: NoteView, tags: Sequence[str], *, whole: bool = False) -> list[str]:
+    """What people, sessions and other notes have to say about this one; recalled and pushed alike. ``whole``: all of it."""
     if view.revoked:
         return []
-    return [*_reinstated(view), *_proposed(view, tags), *_conflicts(view), *_fallen(view, tags), *_untrusted(view)]
+    conflicts, fallen = _conflicts(view), _fallen(view, tags)
+    if not whole:
+        conflicts = _few(conflicts, words.WARNING_MORE_CONFLICTS, view.id)
+        fallen = _few(fallen, words.WARNING_MORE_FALLEN, view.id)
+    return [*_reinstated(view), *_proposed(view, tags), *conflicts, *fallen, *_untrusted(view)]
+
+
+def _few(alike: list[str], more: str, id_: int) -> list[str]:
+    """The first of lines that are alike; where more than one is left, ``more`` says how many."""
+    left = len(alike) - WARNINGS_ALIKE_MAX
+    return alike if left <= 1 else [*alike[:WARNINGS_ALIKE_MAX], more.format(count=left, id=id_)]
 
 
 def ground_lines(view: NoteView, tags: Sequence[str]) -> list[str]:

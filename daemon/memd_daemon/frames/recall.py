@@ -9,10 +9,10 @@ from memd_daemon.limits import TIME_MS_PER_DAY
 from memd_daemon.model.view import NoteView
 
 
-def recalled(view: NoteView, now_ms: int, tags: Sequence[str]) -> str:
+def recalled(view: NoteView, now_ms: int, tags: Sequence[str], *, whole: bool = False) -> str:
     """The note as recall and `show` give it, without a line end. ``now_ms`` in Unix milliseconds, for its age.
 
-    ``tags`` are the names of all supported clients' tags.
+    ``tags`` are the names of all supported clients' tags; ``whole``: with every line that there is below it.
     """
     if view.note.forgotten:
         return f"[{view.id}] {words.FORGOTTEN}"
@@ -23,7 +23,7 @@ def recalled(view: NoteView, now_ms: int, tags: Sequence[str]) -> str:
         lines.append(f"  {words.tombstone(view, tags)}")
     else:
         lines.append(f"  {words.frame(view)}{escape_content(view.content, tags)}")
-    return "\n".join([*lines, *standing_lines(view, tags), *ground_lines(view, tags)])
+    return "\n".join([*lines, *standing_lines(view, tags, whole=whole), *ground_lines(view, tags)])
 
 
 def header(view: NoteView, now_ms: int, tags: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from memd_daemon.model.view import EvidenceView, FullView, GroundStatus, NoteVie
 def shown(full: FullView, now_ms: int, tags: Sequence[str]) -> str:
     """The long form, without a line end. ``now_ms`` in Unix milliseconds."""
     view = full.view
-    lines = [recalled(view, now_ms, tags), f"  uid: {uid_text(view.note.uid)}", _recorded(view.note, tags)]
+    lines = [recalled(view, now_ms, tags, whole=True), f"  uid: {uid_text(view.note.uid)}", _recorded(view.note, tags)]
     lines.append(f"  state: {', '.join(state(view.note))}")
     lines += [_anchor(g, tags) for g in view.ground if not view.revoked]
     lines += [_evidence(e, tags) for e in full.evidence]
