@@ -94,11 +94,12 @@ def test_a_read_that_two_entries_tell_of_is_one_read(desk: Desk) -> None:
 
 
 def test_a_subagents_start_that_two_entries_tell_of_is_one_start(desk: Desk) -> None:
-    """By its agent's id."""
+    """By its agent's id and its turn: one that is taken up again later is told what it has not been told."""
     many_rules(desk)
     payload = desk.payload("SubagentStart", "s1", agent_id="a1", agent_type="x", prompt_id="p1")
     assert "did not fit" in context_of(desk.hook("subagent-start", payload))
     assert desk.hook("subagent-start", payload) == ""
+    assert "memd: " in context_of(desk.hook("subagent-start", {**payload, "prompt_id": "p2"}))
 
 
 def test_a_first_answer_that_was_too_late_leaves_it_to_the_second(desk: Desk) -> None:

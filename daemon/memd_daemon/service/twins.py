@@ -2,7 +2,7 @@
 
 The client gives the model what both hooks print. So the first answer is the answer, and the second is silence: no further budget,
 no new epoch, no word about what came of a hold. Two are one event by the client's own ids (of the prompt, with its words; of the
-tool call; of the subagent). Starts and compactions, which have none, are one by their source and client process and by coming at
+tool call, with its turn and input, since some gateways number calls anew in each answer; of the subagent). Starts and compactions, which have none, are one by their source and client process and by coming at
 the same time, unless the session ended in between: a script may resume a session as fast as the client can.
 """
 
@@ -63,15 +63,15 @@ def _key(event: HookEvent, client: Client | None) -> Key | None:
             process = (client.pid, client.started) if client else None
             own = event.source and f"{event.source} {process}"
         case Moment.PROMPT_SUBMIT:
-            own = event.prompt_id and event.prompt_id + _digest(event.prompt)
+            own = event.prompt_id and event.prompt_id + _digest(event.prompt.encode("utf-8", "surrogatepass"))
         case Moment.READ | Moment.PRE_EDIT:
-            own = event.tool_use_id
+            own = event.tool_use_id and f"{event.tool_use_id} {event.prompt_id} {_digest(event.tool_input)}"
         case Moment.SUBAGENT_START:
-            own = event.agent
+            own = f"{event.agent} {event.prompt_id}"  # an agent may be taken up again in a later turn
         case _:
             own = ""
     return Key(event.harness, event.session, event.agent, event.moment, own) if own else None
 
 
-def _digest(prompt: str) -> str:
-    return hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+def _digest(said: bytes) -> str:
+    return hashlib.sha256(said).hexdigest()
