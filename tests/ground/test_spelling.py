@@ -8,7 +8,7 @@ import pytest
 
 from memd_daemon import limits
 from memd_daemon.ground import spelling
-from memd_daemon.ground.repository import link_path, relative_path
+from memd_daemon.ground.repository import from_root, led, paths_of, real_path, relative_path
 from memd_daemon.ground.spelling import Spelling, folds_case, located
 
 COMPOSED = unicodedata.normalize("NFC", "café.py")
@@ -142,7 +142,39 @@ def test_a_file_that_is_not_there_is_looked_for_under_its_own_name(tmp_path: Pat
 def test_a_link_has_a_path_of_its_own(tree: Path, given: str, found: str | None) -> None:
     """Beside that of the file it leads to."""
     (tree / "link.py").symlink_to("src/Deep/App.py")
-    assert link_path(str(tree), str(tree), given) == found
+    where = led(str(tree), given)
+    assert (from_root(str(tree), where.link) if where.link else None) == found
+    if found:
+        assert paths_of(str(tree), where) == ["src/Deep/App.py", "link.py"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(
+            "src/Deep/App.py",
+            "src/Deep/new.py",
+            "src",
+            "src/",
+            "src/..",
+            ".",
+            "",
+            "/",
+            "..",
+            "//etc//passwd",
+            "nowhere/at/all.py",
+        ),
+        *("link.py", "link.py/", "loop", "dangling", "into/App.py", "into/../App.py", "into"),
+        *("a\0b", "half\ud800.py", "bytes\udcff.py", "x" * 5_000, "x/" * 2_100 + "y"),
+    ],
+)
+def test_where_a_name_leads_is_its_real_path(tree: Path, given: str) -> None:
+    """Looking at the last part by itself gives what a walk from the root gives, for whatever anybody names."""
+    (tree / "link.py").symlink_to("src/Deep/App.py")
+    (tree / "loop").symlink_to("loop")
+    (tree / "dangling").symlink_to("nowhere/file.py")
+    (tree / "into").symlink_to("src/Deep")
+    assert led(str(tree), given).real == real_path(os.path.join(str(tree), given))  # noqa: PTH118 -- as it joins
 
 
 def test_the_real_spelling_is_the_one_in_use() -> None:

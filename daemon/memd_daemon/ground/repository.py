@@ -13,7 +13,7 @@ import re
 import stat
 import subprocess
 import unicodedata
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -70,6 +70,14 @@ def find_checkout(directory: str) -> Checkout:
         if parent == probe:
             return Checkout(root=here)
         probe = parent
+
+
+def is_within(checkout: Checkout, real: str) -> bool:
+    """Whether a directory lies in this very checkout, seen without a look at what another would be made of."""
+    here = real
+    while len(here) > len(checkout.root) and not os.path.lexists(os.path.join(here, ".git")):
+        here = os.path.dirname(here)
+    return here == checkout.root
 
 
 def _read(path: str) -> str:
@@ -156,33 +164,55 @@ def _bare(path: str) -> str:
     return path.partition("?")[0].partition("#")[0].strip("/").removesuffix(".git")
 
 
-def relative_path(checkout_root: str, cwd: str, given: str) -> str | None:
-    """``given`` (absolute, or relative to ``cwd``) relative to the checkout's root, ``/``-separated, NFC text; None outside it.
+class Led(NamedTuple):
+    """Where a name leads: a real path, and the link itself where it names a symbolic link ("" where it names none)."""
 
-    Symbolic links resolve, so that two ways to a file are one; the last part may be missing (a file about to be written).
+    real: str
+    link: str = ""
+
+
+def led(cwd: str, given: str) -> Led:
+    """Where ``given`` (absolute, or relative to ``cwd``) leads. The last part may be missing: a file about to be written.
+
+    Resolved up to the last part, which is looked at by itself: a walk from the root costs as much as the rest of an answer.
     """
-    if not given or "\0" in given:
-        return None
-    real = real_path(os.path.join(cwd, given))
+    path = os.path.join("/", cwd, given).rstrip("/")
+    folder, name = os.path.split(path)
+    if name in ("", ".", "..") or len(path) > limits.PATH_MAX_CHARS or not _is_a_path(path):
+        return Led(real_path(os.path.join(cwd, given)))
+    here = real_path(folder)
+    link = os.path.join(here, name)
+    return Led(real_path(link), link) if os.path.islink(link) else Led(spelling.ON_DISK.within(here, name))
+
+
+def _is_a_path(path: str) -> bool:
+    """Whether a system can hold it as it is."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+
+
+def from_root(checkout_root: str, path: str) -> str | None:
+    """A real path as it lies below the checkout's root, ``/``-separated, NFC text; None outside it."""
     root = checkout_root.rstrip("/")
-    if not real.startswith(root + "/"):
+    if not path.startswith(root + "/"):
         return None
-    return unicodedata.normalize("NFC", clean(real[len(root) + 1 :]))
+    return unicodedata.normalize("NFC", clean(path[len(root) + 1 :]))
 
 
-def link_path(checkout_root: str, cwd: str, given: str) -> str | None:
-    """The path from the checkout's root of a symbolic link that ``given`` names, itself; None where it names none.
+def relative_path(checkout_root: str, cwd: str, given: str) -> str | None:
+    """Where ``given`` leads, from the checkout's root; None outside it. Symbolic links resolve: two ways to a file are one."""
+    return from_root(checkout_root, led(cwd, given).real) if given and "\0" not in given else None
+
+
+def paths_of(checkout_root: str, where: Led) -> list[str]:
+    """The paths from the checkout's root of what a name leads to: the file, and the symbolic link that names it.
 
     A file that a note is anchored to may have become a link to another one since.
     """
-    if not given or "\0" in given:
-        return None
-    folder, name = os.path.split(os.path.join(cwd, given).rstrip("/"))
-    link = os.path.join(real_path(folder), name)
-    root = checkout_root.rstrip("/")
-    if name in (".", "..") or not link.startswith(root + "/") or not os.path.islink(link):
-        return None
-    return unicodedata.normalize("NFC", clean(link[len(root) + 1 :]))
+    found = (from_root(checkout_root, path) for path in where if path)
+    return [path for path in found if path is not None]
 
 
 def git(checkout_root: str, *words: str, deadline_s: float = limits.GIT_DEADLINE_S) -> str | None:

@@ -56,8 +56,12 @@ class Spelling:
         here = "/"
         for name in real.split("/"):
             if name:
-                here = os.path.join(here, self._spelled(here, name) if self._folds(here, name) else name)
+                here = self.within(here, name)
         return here
+
+    def within(self, folder: str, name: str) -> str:
+        """The path of a name in a folder that is spelled so itself."""
+        return os.path.join(folder, self._spelled(folder, name) if self._folds(folder, name) else name)
 
     def _folds(self, directory: str, name: str) -> bool:
         known = self._folding.get(directory)

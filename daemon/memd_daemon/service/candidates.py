@@ -9,8 +9,9 @@ import msgspec
 from memd_daemon import limits
 from memd_daemon.frames.digest import text_digest
 from memd_daemon.model.delivery import Context
+from memd_daemon.model.event import Anchor
 from memd_daemon.model.note import Note
-from memd_daemon.model.view import NoteView
+from memd_daemon.model.view import GroundStatus, NoteView
 from memd_daemon.model.words import Kind, Priority, Provenance
 from memd_daemon.rules.sift import is_too_far
 from memd_daemon.rules.situation import Candidate, Gate, GateEvidence
@@ -20,7 +21,7 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.recall import weighed
 from memd_daemon.service.repos import Place, scopes_at
 from memd_daemon.service.search import Hit, Match
-from memd_daemon.service.views import Looked, grounded, view_from_log
+from memd_daemon.service.views import Looked, grounded, seen, view_from_log
 from memd_daemon.store.port import LedgerSnapshot, Snapshot
 from memd_hooks.events import Moment
 
@@ -36,7 +37,8 @@ def at_start(
     found = [
         view for scope in scopes for kind in kinds for view in _of_kind(parts, known, snapshot, place, scope, kind)
     ]
-    candidates = _candidates(parts, place, found)
+    look = Look(parts, place)
+    candidates = [Candidate(view=look.grounded(view)) for view in found]
     if context.agent:
         touched = dict.fromkeys(p for one in ledger.contexts_of(context.session) for p in (*one.read, *one.edited))
         moved = known_moves(ledger, place.checkout.root, touched)
@@ -73,16 +75,22 @@ def _notes(snapshot: Snapshot, ids: Iterable[int]) -> Iterator[Note]:
             yield note
 
 
-def _candidates(parts: Parts, place: Place, views: Iterable[NoteView]) -> list[Candidate]:
-    """With the ground looked at: it changes without any write of memd's."""
-    return [Candidate(view=view) for view in _grounded(parts, place, views)]
+class Look:
+    """One answer's look at the ground: all of it within one deadline, since other hooks wait meanwhile, and each file once."""
 
+    def __init__(self, parts: Parts, place: Place) -> None:
+        self._parts = parts
+        self._place = place
+        self._looked: Looked = {}
+        self._until_ns = time.monotonic_ns() + limits.GROUND_DEADLINE_MS * limits.NS_PER_MS
 
-def _grounded(parts: Parts, place: Place, views: Iterable[NoteView]) -> Iterator[NoteView]:
-    """All of them within one deadline: other hooks wait meanwhile."""
-    looked: Looked = {}
-    until_ns = time.monotonic_ns() + limits.GROUND_DEADLINE_MS * limits.NS_PER_MS
-    return (grounded(parts, view, place, until_ns, looked) for view in views)
+    def grounded(self, view: NoteView) -> NoteView:
+        """The view with its ground looked at."""
+        return grounded(self._parts, view, self._place, self._until_ns, self._looked)
+
+    def seen(self, anchors: tuple[Anchor, ...]) -> tuple[GroundStatus, ...]:
+        """What these anchors look like."""
+        return seen(self._parts, anchors, self._place, self._until_ns, self._looked)
 
 
 def on_paths(
@@ -96,25 +104,33 @@ def on_paths(
     only_high: bool = False,
 ) -> list[Candidate]:
     """Gotchas anchored to these files of the repository, also under the paths that they have ``moved`` from (moved.py)."""
-    known = parts.views.at(snapshot)
-    found: dict[bytes, NoteView] = {}
+    known, look = parts.views.at(snapshot), Look(parts, place)
+    found: dict[bytes, Candidate] = {}
     for path in dict.fromkeys((*paths, *moved)):
         for scope in scopes_at(place, *sessions):
-            for view in _on_path(parts, known, snapshot, place, scope, path):
-                if not only_high or view.note.priority == Priority.HIGH:
-                    found.setdefault(view.note.uid, view)
-    return [Candidate(view=as_moved(view, moved)) for view in _grounded(parts, place, found.values())]
+            for one in _on_path(parts, known, look, snapshot, place, scope, path):
+                if not only_high or one.view.note.priority == Priority.HIGH:
+                    found.setdefault(one.view.note.uid, one)
+    if not moved:
+        return list(found.values())
+    return [msgspec.structs.replace(one, view=as_moved(one.view, moved)) for one in found.values()]
 
 
-def _on_path(parts: Parts, known: Known, snapshot: Snapshot, place: Place, scope: str, path: str) -> Views:
-    """The views of a file's gotchas in one scope; their ground is not looked at."""
+def _on_path(
+    parts: Parts, known: Known, look: Look, snapshot: Snapshot, place: Place, scope: str, path: str
+) -> tuple[Candidate, ...]:
+    """A file's gotchas in one scope. Kept are the views, and what becomes of them while their anchors look the same."""
+    key = ("path", place.scope, scope, path)
 
     def made() -> Views:
         notes = _notes(snapshot, snapshot.notes_on_path(scope, path))
         views = (msgspec.structs.replace(view_from_log(snapshot, n, place), matched_path=path) for n in notes)
         return tuple(_with_digest(parts, view) for view in views)
 
-    return known(("path", place.scope, scope, path), made)
+    views = known(key, made)
+    anchors = known(("anchors", *key), lambda: tuple(dict.fromkeys(view.note.anchors for view in views)))
+    ground = tuple(look.seen(one) for one in anchors)
+    return known(("on", *key, ground), lambda: tuple(Candidate(view=look.grounded(view)) for view in views))
 
 
 class Asked:
@@ -170,16 +186,19 @@ def on_prompt(
         note = _that_prompts_tell(snapshot, hit.id)
         if note is None:
             continue
-        seen = GateEvidence(cosine=hit.cosine, by_table=hit.by_table)
-        if not all(is_too_far(seen, gate) for gate in gates):
-            seen = evidence_of(snapshot, note, hit, match)
+        evidence = GateEvidence(cosine=hit.cosine, by_table=hit.by_table)
+        if not all(is_too_far(evidence, gate) for gate in gates):
+            evidence = evidence_of(snapshot, note, hit, match)
         score, _ = weighed(parts, note, hit.relevance)
-        found.append((score, note, seen))
+        found.append((score, note, evidence))
         if len(found) >= limits.PROMPT_CANDIDATES:
             break
     found.sort(key=lambda f: (-f[0], f[1].uid))
-    views = _grounded(parts, place, (view_from_log(snapshot, note, place) for _, note, _ in found))
-    return [Candidate(view=view, score=score, gate=seen) for view, (score, _, seen) in zip(views, found, strict=True)]
+    look = Look(parts, place)
+    return [
+        Candidate(view=look.grounded(view_from_log(snapshot, note, place)), score=score, gate=evidence)
+        for score, note, evidence in found
+    ]
 
 
 MOMENTS_THAT_TELL = frozenset(

@@ -1,29 +1,41 @@
-"""Views that were made before: edits ask for the gotchas of the same few files again and again, starts for the same rules.
+"""What was made of the log before: edits ask for the gotchas of the same few files again and again, starts for the same rules.
 
 A view without its ground depends on the log alone, and the log only grows; so views are taken again while the snapshot counts as
-many commits and events as the one they were made from, and the first write after that forgets them all.
+many commits and events as the one they were made from, and the first write after that forgets them all. What is made of views and
+of something else is kept beside them, under a key that says what else.
 """
 
 import threading
 from collections.abc import Callable
-from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from memd_daemon import limits
 from memd_daemon.model.view import NoteView
 from memd_daemon.store.port import Snapshot
 
+T = TypeVar("T")
+
 Views = tuple[NoteView, ...]
-Key = tuple[str, ...]
-Known = Callable[[Key, Callable[[], Views]], Views]
+Key = tuple[object, ...]
+Version = tuple[int, int]
+
+
+class Known(Protocol):
+    """What is known at one snapshot: ``known(key, made)`` gives the rows of a key, by ``made`` where they are not known.
+
+    ``made`` makes them from that very snapshot and from what the key says, and from nothing else.
+    """
+
+    def __call__(self, key: Key, made: Callable[[], tuple[T, ...]]) -> tuple[T, ...]: ...
 
 
 class KnownViews:
-    """Views by what they were asked for with. Safe to call from any thread."""
+    """Rows by what they were asked for with. Safe to call from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._version = (-1, -1)
-        self._known: dict[Key, Views] = {}
+        self._version: Version = (-1, -1)
+        self._known: dict[Key, tuple[Any, ...]] = {}
         self._count = 0
 
     def forget(self) -> None:
@@ -32,13 +44,15 @@ class KnownViews:
             self._forget((-1, -1))
 
     def at(self, snapshot: Snapshot) -> Known:
-        """What is known at this snapshot: ``known(key, made)`` gives the views of a key.
+        """What is known at this snapshot."""
+        version = snapshot.version()
 
-        ``made`` makes them from the very snapshot where they are not known; their ground must not have been looked at.
-        """
-        return partial(self._of, snapshot.version())
+        def known(key: Key, made: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
+            return self._of(version, key, made)
 
-    def _of(self, version: tuple[int, int], key: Key, made: Callable[[], Views]) -> Views:
+        return known
+
+    def _of(self, version: Version, key: Key, made: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
         with self._lock:
             if version != self._version:
                 self._forget(version)
@@ -48,14 +62,14 @@ class KnownViews:
             self._keep(version, key, known)
         return known
 
-    def _keep(self, version: tuple[int, int], key: Key, views: Views) -> None:
+    def _keep(self, version: Version, key: Key, rows: tuple[Any, ...]) -> None:
         with self._lock:
             if version != self._version:  # another thread has come with a later snapshot
                 return
-            if self._count + len(views) > limits.VIEWS_KNOWN_MAX:
+            if self._count + len(rows) > limits.VIEWS_KNOWN_MAX:
                 self._forget(version)
-            self._count += len(views) - len(self._known.get(key, ()))
-            self._known[key] = views
+            self._count += len(rows) - len(self._known.get(key, ()))
+            self._known[key] = rows
 
-    def _forget(self, version: tuple[int, int]) -> None:
+    def _forget(self, version: Version) -> None:
         self._version, self._known, self._count = version, {}, 0

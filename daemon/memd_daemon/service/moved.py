@@ -93,14 +93,19 @@ def _held_before(parts: Parts, snapshot: Snapshot, root: str, scopes: Sequence[s
     digest = _digest(parts, Path(located(root, path)))
     if digest is None:
         return
+    known = parts.views.at(snapshot)
     for scope in scopes:
-        for id_ in snapshot.notes_anchored_as(scope, digest):
-            uid = snapshot.uid_of(id_)
-            note = snapshot.note(uid) if uid else None
-            yield from (anchor.path for anchor in (note.anchors if note else ()) if anchor.digest == digest)
+        yield from known(("anchored", scope, digest), partial(_anchored_as, snapshot, scope, digest))
     for seen in parts.ground.seen_at(digest):
         if seen.startswith(root.rstrip("/") + "/"):
             yield normal(clean(seen[len(root.rstrip("/")) + 1 :]))
+
+
+def _anchored_as(snapshot: Snapshot, scope: str, digest: bytes) -> tuple[str, ...]:
+    """The paths of anchors that held this content when their notes were recorded."""
+    uids = (snapshot.uid_of(id_) for id_ in snapshot.notes_anchored_as(scope, digest))
+    notes = (snapshot.note(uid) for uid in uids if uid)
+    return tuple(dict.fromkeys(a.path for note in notes if note for a in note.anchors if a.digest == digest))
 
 
 def _digest(parts: Parts, file: Path) -> bytes | None:

@@ -17,10 +17,11 @@ import msgspec
 from memd_daemon import limits
 from memd_daemon.ground.repository import (
     Checkout,
-    link_path,
+    is_within,
+    led,
     normalize_remote,
+    paths_of,
     real_path,
-    relative_path,
     root_commits,
 )
 from memd_daemon.model.ids import uid_text
@@ -74,17 +75,17 @@ def place_of(parts: Parts, directory: str) -> Place:
 def files_at(parts: Parts, place: Place, cwd: str, given: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
     """Where files that an event names lie, by the first of them, and their paths from that checkout's root.
 
-    The place itself, save for a file in another checkout of a repository that is known. A path that may not be kept is left out.
+    The place itself, save for a file in another checkout of a repository that is known. A symbolic link stands behind the file
+    that it leads to. A path that may not be kept is left out.
     """
-    first = next((path for path in given if path), "")
-    real = real_path(str(Path(cwd) / first))
-    at = _known_place(parts, place, str(Path(real).parent)) if first else place
-    paths = (look(at.checkout.root, cwd, path) for path in given for look in (relative_path, link_path))
+    found = [led(cwd, path) for path in given if path and "\0" not in path]
+    at = _known_place(parts, place, str(Path(found[0].real).parent)) if found else place
+    paths = (path for one in found for path in paths_of(at.checkout.root, one))
     return at, tuple(dict.fromkeys(path for path in paths if path and is_safe(path)))
 
 
 def _known_place(parts: Parts, place: Place, real: str) -> Place:
-    if _is_within(place.checkout, real):
+    if is_within(place.checkout, real):
         return place
     checkout = _checkout_at(parts, real)
     if not checkout.common or checkout.root == place.checkout.root:
@@ -94,14 +95,6 @@ def _known_place(parts: Parts, place: Place, real: str) -> Place:
     with parts.store.read() as snapshot:
         uid = _uid_at(snapshot, checkout) or _by_remote(snapshot, checkout)
     return Place(checkout=checkout, scope=f"repo:{uid_text(uid)}", inside=_inside(checkout, real)) if uid else place
-
-
-def _is_within(checkout: Checkout, real: str) -> bool:
-    """Whether the directory lies in this very checkout, seen without a look at what another would be made of."""
-    here = Path(real)
-    while len(str(here)) > len(checkout.root) and not os.path.lexists(here / ".git"):
-        here = here.parent
-    return str(here) == checkout.root
 
 
 def _inside(checkout: Checkout, real: str) -> str:

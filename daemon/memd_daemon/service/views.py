@@ -1,5 +1,6 @@
 """Builds views: a note with its texts, ids, lineage and ground looked up for the place that asks."""
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -62,11 +63,20 @@ def grounded(parts: Parts, view: NoteView, place: Place | None, until_ns: int | 
     note = view.note
     if place is None or not note.anchors or note.scope not in (place.scope, *_session_scopes(note)):
         return view
-    found = looked.get(note.anchors)
+    return msgspec.structs.replace(view, ground=seen(parts, note.anchors, place, until_ns, looked))
+
+
+def seen(
+    parts: Parts, anchors: tuple[Anchor, ...], place: Place, until_ns: int | None, looked: Looked
+) -> tuple[GroundStatus, ...]:
+    """What these anchors look like at the place; what there was no time for is looked at behind the answer, for the next one."""
+    found = looked.get(anchors)
     if found is None:
-        found = parts.ground.statuses(Path(place.checkout.root), place.checkout.branch, note.anchors, until_ns)
-        looked[note.anchors] = found
-    return msgspec.structs.replace(view, ground=found)
+        root, branch = Path(place.checkout.root), place.checkout.branch
+        found = looked[anchors] = parts.ground.statuses(root, branch, anchors, until_ns)
+        if any(status.unknown for status in found):
+            parts.behind.add(partial(parts.ground.learn, root, anchors))
+    return found
 
 
 def _session_scopes(note: Note) -> tuple[str, ...]:

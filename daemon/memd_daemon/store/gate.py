@@ -16,16 +16,17 @@ class Gate:
         self._inside = 0
         self._shut = False
 
-    @contextlib.contextmanager
-    def inside(self) -> Iterator[None]:
+    def enter(self) -> None:
+        """A snapshot opens; `leave` has to follow."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._shut)
+            if self._shut:
+                self._changed.wait_for(lambda: not self._shut)
             self._inside += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._inside -= 1
+
+    def leave(self) -> None:
+        with self._changed:
+            self._inside -= 1
+            if self._shut:
                 self._changed.notify_all()
 
     @contextlib.contextmanager

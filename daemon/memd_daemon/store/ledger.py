@@ -40,6 +40,7 @@ class TableLedgerSnapshot:
 
     def __init__(self, kv: Reading) -> None:
         self._kv = kv
+        self._stand: dict[bytes, list[tuple[bytes, Standing]]] = {}
 
     def context(self, session: str, agent: str) -> Context | None:
         raw = self._kv.get(keys.CONTEXTS, keys.context_prefix(session, agent))
@@ -56,12 +57,20 @@ class TableLedgerSnapshot:
     def standing(self, session: str, agent: str, epoch: int, *, open_since: int = 0) -> dict[bytes, bytes]:
         """``open_since``: an offer made earlier (UTC, Unix ms) and never receipted is counted as lost."""
         found: dict[bytes, bytes] = {}
-        for key, raw in self._kv.scan(keys.STANDING, keys.epoch_prefix(session, agent, epoch)):
-            row = _standing.decode(raw)
+        for uid, row in self._standing_rows(session, agent, epoch):
             digest = row.offered if row.offered and row.offered_at >= open_since else row.delivered
             if digest:
-                found[key[-16:]] = digest
+                found[uid] = digest
         return found
+
+    def _standing_rows(self, session: str, agent: str, epoch: int) -> list[tuple[bytes, Standing]]:
+        """(uid, row) of each note; read once, since an edit asks twice."""
+        prefix = keys.epoch_prefix(session, agent, epoch)
+        rows = self._stand.get(prefix)
+        if rows is None:
+            rows = [(key[-16:], _standing.decode(raw)) for key, raw in self._kv.scan(keys.STANDING, prefix)]
+            self._stand[prefix] = rows
+        return rows
 
     def turn_notes(self, session: str, agent: str, turn: str) -> set[bytes]:
         return {key[-16:] for key, _ in self._kv.scan(keys.TURN_NOTES, keys.turn_prefix(session, agent, turn))}
@@ -80,8 +89,7 @@ class TableLedgerSnapshot:
 
     def held_for(self, session: str, agent: str, epoch: int) -> frozenset[bytes]:
         """Uids of the notes that an edit was held for in this epoch, whether or not a receipt came."""
-        rows = self._kv.scan(keys.STANDING, keys.epoch_prefix(session, agent, epoch))
-        return frozenset(key[-16:] for key, raw in rows if _standing.decode(raw).held)
+        return frozenset(uid for uid, row in self._standing_rows(session, agent, epoch) if row.held)
 
     def asked(self, session: str, agent: str, epoch: int) -> set[bytes]:
         """Uids of the notes that this context asked for and was shown."""

@@ -132,10 +132,15 @@ class Environment:
     @contextlib.contextmanager
     def reading(self) -> Iterator[LmdbTables]:
         self.check_process()
-        with self._gate.inside():
+        self._gate.enter()
+        try:  # one frame for all of it: a hook opens eight snapshots
             self._check_open()
-            with self._typed(), self._env.begin() as txn:
+            with self._env.begin() as txn:
                 yield LmdbTables(txn, self._dbs, self.size)
+        except lmdb.Error as error:
+            raise _typed(error, self._folder) from error
+        finally:
+            self._gate.leave()
 
     def _check_open(self) -> None:
         if self._closed:

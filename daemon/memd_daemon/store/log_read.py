@@ -106,6 +106,7 @@ class LogSnapshot:
         self.trusted = trusted
         self._proof = proof_for(info.store)
         self._identity: trust.Identity | None = None
+        self._version: tuple[int, int] | None = None
 
     # --- notes
 
@@ -402,7 +403,9 @@ class LogSnapshot:
             yield key.decode(), value
 
     def version(self) -> tuple[int, int]:
-        return self.kv.count(keys.COMMITS), self.kv.count(keys.EVENTS)
+        if self._version is None:
+            self._version = self.kv.count(keys.COMMITS), self.kv.count(keys.EVENTS)
+        return self._version
 
     def counts(self) -> Counts:
         return Counts(

@@ -61,6 +61,11 @@ class LogTxn(LogSnapshot):
         super().__init__(kv, info, trusted)
         self.kv = kv
 
+    def version(self) -> tuple[int, int]:
+        """As far as this write has come."""
+        self._version = None
+        return super().version()
+
     # --- this store's own commits
 
     def append(self, drafts: Sequence[Draft], *, at: int) -> CommitReceipt:
