@@ -117,6 +117,7 @@ def test_a_path_leads_to_its_file_in_either_normalization(tmp_path: Path, folder
     (tmp_path / folder / name).write_text("x")
     for given in (folder + name, unicodedata.normalize("NFC", folder + name)):
         relative = relative_path(str(tmp_path), str(tmp_path), given)
+        assert relative is not None
         assert relative == unicodedata.normalize("NFC", folder + name)
         assert Path(located(str(tmp_path), relative)).exists()
 
