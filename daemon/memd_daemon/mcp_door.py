@@ -9,6 +9,7 @@ import gc
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memd_client import wire
@@ -57,7 +58,7 @@ class Door:
         self._is_closed = False
 
     def take(self, carried: Carried, pid: int, answer: Callable[..., None]) -> None:
-        """Hands a message on; returns at once."""
+        """Hands a message on; returns at once. Raises RuntimeError where the system gives no thread; then nothing is answered."""
         handed = Handed(carried, pid, answer)
         with self._lock:
             if not self._is_closed:
@@ -69,19 +70,30 @@ class Door:
         """Ends the serving; what is not answered by then is answered here."""
         with self._lock:
             self._is_closed = True
-            if self._loop is not None and self._server is not None:
-                self._loop.call_soon_threadsafe(self._server.stop)
-        if self._thread is not None:
-            self._thread.join(limits.MCP_STOP_WAIT_S)
+            thread = self._thread  # it takes itself off when it ends
+            if self._server is not None:
+                self._on_loop(self._server.stop)
+        if thread is not None:
+            thread.join(limits.MCP_STOP_WAIT_S)
 
     def _pass_on(self, handed: Handed) -> None:
-        if self._loop is not None and self._server is not None:
-            self._loop.call_soon_threadsafe(self._server.take, handed)
+        """Raises RuntimeError where the system gives no thread; then the message is not kept."""
+        if self._server is not None and self._on_loop(partial(self._server.take, handed)):
             return
-        self._waiting.append(handed)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="memd-mcp", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="memd-mcp", daemon=True)
+            thread.start()  # it waits for the lock that is held here
+            self._thread = thread
+        self._waiting.append(handed)
+
+    def _on_loop(self, work: Callable[[], None]) -> bool:
+        """Whether there is a loop to do it; one that has just ended answers what waits when it takes itself off."""
+        try:
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(work)
+        except RuntimeError:
+            return False
+        return self._loop is not None
 
     def _run(self) -> None:
         try:
@@ -89,11 +101,15 @@ class Door:
         except (ImportError, OSError):  # the daemon lives on, hooks are served, and the next message tries again
             log.exception("MCP cannot be served")
         finally:
-            with self._lock:
-                left, self._waiting = self._waiting, []
-                self._thread = self._loop = self._server = None
-            for handed in left:
-                handed.answer(FAILED, status=wire.FAULT)
+            self._take_off()
+
+    def _take_off(self) -> None:
+        """This thread ends; what waits for it is answered, and the next message begins another."""
+        with self._lock:
+            left, self._waiting = self._waiting, []
+            self._thread = self._loop = self._server = None
+        for handed in left:
+            handed.answer(FAILED, status=wire.FAULT)
 
     async def _serve(self, server: "McpServer") -> None:
         with self._lock:

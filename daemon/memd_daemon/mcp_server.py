@@ -106,6 +106,12 @@ class McpServer:
             self._session(handed.carried.session, message).take(message, handed)
         except errors.TooManyRequests as refusal:
             handed.answer(refusal.message.encode(), status=wire.REFUSED)
+        except (
+            anyio.BrokenResourceError,
+            anyio.ClosedResourceError,
+        ):  # its run is just ending: the next message begins another
+            self._forget(handed.carried.session)
+            handed.answer(FAILED, status=wire.FAULT)
 
     def _session(self, id_: bytes, first: types.JSONRPCMessage) -> "_Session":
         session = self._sessions.pop(id_, None)
@@ -153,13 +159,15 @@ class _Session:
         self._to_server.send_nowait(SessionMessage(told))
 
     def take(self, message: types.JSONRPCMessage, handed: Handed) -> None:
+        """Raises anyio's errors of a stream whose other end is gone; then nothing is answered."""
         self.used_at = time.monotonic()
         metadata = ServerMessageMetadata(request_context=handed)
         if isinstance(message, Request):
-            self._asked.setdefault(message.id, deque()).append(handed.answer)
             metadata.on_request_unanswered = partial(self._unanswered, message.id, handed.answer)
         self._to_server.send_nowait(SessionMessage(message, metadata))
-        if not isinstance(message, Request):
+        if isinstance(message, Request):
+            self._asked.setdefault(message.id, deque()).append(handed.answer)
+        else:
             handed.answer()
 
     def close(self) -> None:

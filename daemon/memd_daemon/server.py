@@ -40,7 +40,7 @@ ReceiptHandler = Callable[[bytes], None]
 Answer = Callable[..., None]
 """Answers one carried message, once and from any thread: ``answer(*messages)``, or ``answer(sentence, status=…)``."""
 CarriedHandler = Callable[[Carried, int, Answer], None]
-"""Takes a message of an MCP client and its peer's pid, and returns at once. Raises nothing."""
+"""Takes a message of an MCP client and its peer's pid, and returns at once. What raises has answered nothing."""
 Work = Callable[[], list[bytes] | None]
 """One request being done on a worker: the frames of its answer, None where there is none to send. Raises nothing."""
 Finish = Callable[[list[bytes] | None], None]
@@ -263,7 +263,13 @@ class Server:
         def answer(*said: bytes, status: int = wire.DONE) -> None:
             finish(carried_reply(VERSION, carried.number, *said, status=status))
 
-        self._mcp(carried, pid, answer)
+        try:
+            self._mcp(carried, pid, answer)
+        except (
+            Exception
+        ):  # this thread is everybody's: one message that cannot be handed on is told, and all else goes on
+            log.exception("a message of MCP could not be handed on")
+            answer(errors.Fault("mcp").message.encode(), status=wire.FAULT)
 
     def _answer(self, identity: bytes, frames: list[bytes]) -> None:
         try:

@@ -1,9 +1,11 @@
 """The server inside the daemon, with tools of the test's own: what is answered, when, and how often."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from queue import Queue
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -299,3 +301,43 @@ def test_a_server_that_cannot_be_loaded_is_told_and_tried_again(
     assert "MCP cannot be served" in caplog.text
     monkeypatch.setattr(mcp_door.asyncio, "run", serve)
     assert text_of(desk.told(desk.call("x"))) == "x {}"
+
+
+def test_a_loop_that_has_just_ended_costs_one_answer(desk: Desk) -> None:
+    """It is closed before its thread has taken itself off; whoever comes in between raises nothing and is answered."""
+    loop = asyncio.new_event_loop()
+    loop.close()
+    server: Any = SimpleNamespace(take=lambda _: None, stop=lambda: None)
+    desk.door._loop, desk.door._server = loop, server
+    desk.door._thread = threading.Thread(target=lambda: None)
+    number = desk.call("x")
+    desk.door._take_off()
+    assert desk.answer(number)[0] == wire.FAULT
+    assert text_of(desk.told(desk.call("x"))) == "x {}"
+
+
+def test_no_thread_for_the_server_is_no_message_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever hands it on tells so; a kept one would be answered a second time."""
+
+    def none_left(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", none_left)
+        with pytest.raises(RuntimeError):
+            desk.call("x", 1)
+    assert text_of(desk.told(desk.call("x", 2))) == "x {}"
+    assert desk.answers.empty()
+
+
+def test_a_session_whose_run_is_ending_costs_one_answer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its stream takes nothing more; the next message begins another run."""
+    desk.told(desk.call("x"))
+    server: Any = desk.door._server
+    (session,) = server._sessions.values()
+    take = server.take
+    with monkeypatch.context() as ending:
+        ending.setattr(server, "take", lambda handed: (session.close(), take(handed)))
+        assert desk.answer(desk.call("x", 2))[0] == wire.FAULT
+        assert desk.answer(desk.send({"method": "notifications/initialized"}))[0] == wire.DONE
+    assert text_of(desk.told(desk.call("x", 3))) == "x {}"

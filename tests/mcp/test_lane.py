@@ -164,3 +164,20 @@ def test_a_stop_waits_for_what_was_handed_on() -> None:
     assert served.ended()
     carrier.close()
     served.close()
+
+
+def test_a_message_that_cannot_be_handed_on_is_told_and_the_door_stays_open(
+    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The socket's thread is everybody's: what one message does to it ends nobody's service."""
+    carrier = served.open()
+    with monkeypatch.context() as broken:
+        broken.setattr(served, "taken", None)  # so that handing on raises
+        assert carrier.tell(message(1), soon())
+        ((status, number, said),) = heard(carrier)
+    assert (status, number) == (wire.FAULT, 1)
+    assert b"memd logs" in said[0]
+    assert "could not be handed on" in caplog.text
+    assert carrier.tell(message(2), soon())
+    served.wait_for(1)
+    carrier.close()

@@ -11,6 +11,7 @@ import pytest
 
 from memd_client import api, wire
 from memd_daemon import limits
+from memd_daemon.service import deliver
 from tests.service.desk import Desk, context_of, desk_at, reason_of
 from tests.service.processes import client
 
@@ -100,6 +101,27 @@ def test_a_subagents_start_that_two_entries_tell_of_is_one_start(desk: Desk) -> 
     assert "did not fit" in context_of(desk.hook("subagent-start", payload))
     assert desk.hook("subagent-start", payload) == ""
     assert "memd: " in context_of(desk.hook("subagent-start", {**payload, "prompt_id": "p2"}))
+
+
+def test_calls_that_a_gateway_numbers_anew_are_calls_of_their_own(desk: Desk) -> None:
+    """Not every model's ids are unique in a session: another input, or another turn, is another call."""
+    desk.remember(GOTCHA, kind="gotcha", anchors=["app.py"])
+    desk.remember("The second file is generated.", kind="gotcha", anchors=["other.py"])
+    assert GOTCHA in told(desk.edit("app.py", use="call_0"))
+    assert "generated" in told(desk.edit("other.py", use="call_0"))
+    desk.start(source="compact")
+    assert GOTCHA in told(desk.edit("app.py", use="call_0", prompt_id="p2"))
+
+
+def test_a_first_answer_that_failed_leaves_it_to_the_second(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever went wrong: what was not answered was not told."""
+    desk.remember(GOTCHA, kind="gotcha", anchors=["app.py"])
+    desk.start()
+    with monkeypatch.context() as broken:
+        broken.setattr(deliver.candidates, "on_paths", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            desk.edit("app.py", use="toolu_1")
+    assert GOTCHA in told(desk.edit("app.py", use="toolu_1"))
 
 
 def test_a_first_answer_that_was_too_late_leaves_it_to_the_second(desk: Desk) -> None:

@@ -75,3 +75,19 @@ def test_an_answer_that_is_too_late_is_not_offered(desk: Desk) -> None:
     assert desk.daemon.hook(late, 0) == b""
     assert desk.ask(api.Deliveries()).deliveries == []
     assert RULE in context_of(desk.prompt("at once"))
+
+
+def test_the_name_of_a_rule_that_did_not_fit_is_owed_too(desk: Desk) -> None:
+    """A directive that is left out is always named: where that line alone was the bundle, and was lost, it comes again."""
+    desk.ask(api.ChangeSetting(key="budget.session_start", values=["500"], cwd=str(desk.repo)))
+    desk.start()
+    large = desk.remember(
+        "Keep the importer's stages apart from each other, whatever they share. " * 26, kind="directive"
+    )
+    desk.clock.ms += 60_000
+    named = f"[{large.id}]"
+    assert named in context_of(desk.start(source="resume", receipt=False))
+    desk.clock.ms += 60_000
+    assert named in context_of(desk.prompt("a minute later"))
+    desk.clock.ms += 60_000
+    assert desk.prompt("and on", prompt_id="p3") == ""

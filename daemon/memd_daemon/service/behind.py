@@ -1,5 +1,6 @@
 """Work that an answer does not wait for: one piece after the other, on a thread that lives while there is some."""
 
+import contextlib
 import logging
 import threading
 from collections import deque
@@ -35,13 +36,23 @@ class Behind:
             thread.join()
 
     def _run(self) -> None:
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._thread = None
-                    return
-                work = self._waiting.popleft()
-            try:
-                work()
-            except (errors.MemdError, OSError) as error:  # the store is full, or closing
-                log.warning("work behind an answer failed: %s", type(error).__name__)
+        with contextlib.ExitStack() as fallen:
+            fallen.callback(self._take_off)
+            while (work := self._next()) is not None:
+                try:
+                    work()
+                except (errors.MemdError, OSError) as error:  # the store is full, or closing
+                    log.warning("work behind an answer failed: %s", type(error).__name__)
+            fallen.pop_all()
+
+    def _next(self) -> Callable[[], None] | None:
+        with self._lock:
+            if self._waiting:
+                return self._waiting.popleft()
+            self._thread = None
+            return None
+
+    def _take_off(self) -> None:
+        """This thread ends by what it was given to do; the next work begins another."""
+        with self._lock:
+            self._thread = None

@@ -5,6 +5,7 @@ waits for a disk (a prompt's turn) or for a model (its vector) happens outside o
 answer whose deadline has passed, or that the client has no way to take, leaves its context owed.
 """
 
+import contextlib
 import os
 import threading
 import time
@@ -24,6 +25,7 @@ from memd_daemon.rules import Candidate, Decision, Situation, decide
 from memd_daemon.service import candidates, capture, holds, names, notices, policy_rules
 from memd_daemon.service.clients import Client, client_above
 from memd_daemon.service.contexts import DELIVERED, OFFERED, continuing, entered, is_owed, sessions_of, with_paths
+from memd_daemon.service.decisions import Decisions
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.moments import FILE_MOMENTS, Call, situation, under_settings
 from memd_daemon.service.moved import files_of
@@ -69,7 +71,7 @@ class Owed(NamedTuple):
     @property
     def goes(self) -> bool:
         """Whether anything of it goes out."""
-        return bool(self.told.chosen or self.blocks)
+        return bool(self.text)
 
 
 class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +93,7 @@ class Deliverer:
         self._harnesses = harnesses
         self._names = {name: h.CLIENT_NAMES for name, h in harnesses.items() if h.CAP_UNITS}
         self._board = notices.Board(parts)
-        self._decisions: dict[tuple[object, ...], Decision] = {}
+        self._decisions = Decisions()
         self._lock = threading.Lock()
         self._twins = Twins()
         self._open: dict[bytes, bytes] = {}  # request ids as they came -> as they are kept, until their receipts
@@ -151,12 +153,14 @@ class Deliverer:
 
     def _answer_session(self, harness: Harness, call: Call, client: Client | None) -> bytes:
         hook, event = call.hook, call.event
-        with self._lock:
+        with self._lock, contextlib.ExitStack() as unanswered:
             with self._parts.ledger.read() as ledger:
-                if not hook.is_probe and (before := ledger.replied(hook.request_id)) is not None:
-                    return before
-                if not hook.is_probe and self._twins.is_second(event, client, self._parts.now_ms()):
-                    return b""
+                if not hook.is_probe:
+                    if (before := ledger.replied(hook.request_id)) is not None:
+                        return before
+                    if self._twins.is_second(event, client, self._parts.now_ms()):
+                        return b""
+                    unanswered.callback(self._twins.forget, event, client)  # also where answering fails
                 known = ledger.context(event.session, event.agent)
                 context = entered(known, event, call.place, client, self._parts.now_ms())
                 if known is None:
@@ -167,13 +171,15 @@ class Deliverer:
                     self._parts.calls.register(main, context, event, call.pid)
                 answer, delivery, after = self._decide(call, ledger, context, harness)
             reply = harness.render(event, answer)
-            if delivery is not None and not _goes_out(hook, delivery, reply):
+            is_told = delivery is None or _goes_out(hook, delivery, reply)
+            if not is_told:
                 reply, delivery, after = b"", None, with_paths(context, event.moment, call.own_paths)
-                self._twins.forget(event, client)
             if not hook.is_probe:
                 self._record(delivery, after, reply)
                 for hold, outcome in settled:
                     self._parts.ledger.settle(hold, outcome, self._parts.now_ms())
+            if is_told:
+                unanswered.pop_all()
         return reply
 
     def foresee(self, event: HookEvent, known: Context | None, like: Context | None = None) -> Foreseen:
@@ -285,45 +291,7 @@ class Deliverer:
             now = _after(now, policy, harness, limits.POLICY_LEAVES_TOKENS)
         if lines in blocks:
             now = _after(now, lines, harness, limits.SETTING_START_MIN_TOKENS)
-        return Owed(self._decided(snapshot, harness, now, found), blocks)
-
-    def _decided(self, snapshot: Snapshot, harness: Harness, now: Situation, found: list[Candidate]) -> Decision:
-        """What `decide` says, kept: starts of a repository are told the very same, edits of a file find the same notes standing.
-
-        A decision depends on the notes, their ground, what stands of them, and the moment; the notes depend on the commits. Under
-        the delivery lock, as every decision.
-        """
-        notes = tuple(
-            (one.view.note.uid, one.view.matched_path, one.view.ground, now.standing.get(one.view.note.uid))
-            for one in found
-        )
-        own_notes = any(one.view.note.scope.startswith("session:") for one in found)
-        moment = (
-            now.trigger,
-            now.repo,
-            (now.session, now.continues) if own_notes else "",
-            now.paths,
-            now.directory,
-            now.with_person,
-            now.permission_mode,
-            now.held_this_turn,
-            now.held_for.intersection(uid for uid, *_ in notes),
-            frozenset(now.sent_this_turn.intersection(uid for uid, *_ in notes)),
-            now.edited_here,
-            now.budget_tokens,
-            now.gate,
-            now.hold_enabled,
-            now.rest,
-            now.cap_units,
-            harness.NAME,
-        )
-        key = (snapshot.version(), moment, notes)
-        known = self._decisions.get(key)
-        if known is None:
-            if len(self._decisions) >= limits.DECISIONS_KNOWN_MAX:
-                self._decisions.clear()
-            known = self._decisions[key] = decide(now, found)
-        return known
+        return Owed(self._decisions.of(snapshot, harness.NAME, now, found), blocks)
 
     def _own(
         self,
@@ -347,7 +315,7 @@ class Deliverer:
         if not found:
             return Decision()
         now = self._own_situation(ledger, call, context, harness, owed)
-        return decide(now, found) if call.match is not None else self._decided(snapshot, harness, now, found)
+        return decide(now, found) if call.match is not None else self._decisions.of(snapshot, harness.NAME, now, found)
 
     def _own_situation(
         self, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness, owed: Owed

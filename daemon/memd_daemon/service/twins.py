@@ -1,9 +1,10 @@
 """One event that a client tells of twice, as where its settings name memd's hook at two levels (delivery.md, "Once").
 
 The client gives the model what both hooks print. So the first answer is the answer, and the second is silence: no further budget,
-no new epoch, no word about what came of a hold. Two are one event by the client's own ids (of the prompt, with its words; of the
-tool call, with its turn and input, since some gateways number calls anew in each answer; of the subagent). Starts and compactions, which have none, are one by their source and client process and by coming at
-the same time, unless the session ended in between: a script may resume a session as fast as the client can.
+no new epoch, no word about what came of a hold. Two are one event by the client's own ids: of the prompt, with its words; of the
+tool call, with its turn and its input, since some gateways number calls anew in each answer of the model; of the subagent. Starts
+and compactions, which have none, are one by their source and client process and by coming at the same time, unless the session
+ended in between: a script may resume a session as fast as the client can.
 """
 
 import hashlib
