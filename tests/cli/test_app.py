@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from memd_client import memd as client
 from memd_client import signing
 from memd_client.cli import app
-from memd_client.cli.app import COMMANDS, root, run
+from memd_client.cli.app import COMMANDS, SECTIONS, root, run
 from memd_client.cli.shape import LazyGroup
 from tests.cli.world import World
 
@@ -167,8 +167,22 @@ def test_the_name_alone_asks_for_help(capsys: pytest.CaptureFixture[str], words:
     """On stdout, exit 0: that is no mistake."""
     assert run(words) == 0
     told = capsys.readouterr()
-    assert "Commands:" in told.out
+    assert ("Commands:" if words else "To begin:") in told.out
     assert told.err == ""
+
+
+def test_the_help_has_the_headings_of_the_commands_page(capsys: pytest.CaptureFixture[str]) -> None:
+    """In its order, each with commands of its own below it; every line says what it is about by itself."""
+    page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
+    headings = [line[3:] for line in page.splitlines() if line.startswith("## ")]
+    assert run(["--help"]) == 0
+    told = capsys.readouterr().out
+    assert [line[:-1] for line in told.splitlines() if line[:-1] in headings] == [
+        h for h in headings if h in SECTIONS.values()
+    ]
+    assert set(SECTIONS) <= set(COMMANDS)
+    assert set(SECTIONS.values()) < set(headings)
+    assert not [line for _, line in COMMANDS.values() if line.startswith("It ") or " it out again" in line]
 
 
 @pytest.mark.parametrize("words", [["list"], ["logs"], ["status"], ["uninstall"], ["doctor"]])

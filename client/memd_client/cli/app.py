@@ -24,7 +24,8 @@ _CLI = "memd_client.cli"
 COMMANDS = {
     "demo": (f"{_CLI}.demo.command:demo", "Play a whole session in a scratch home, with the real hooks and daemon."),
     "install": (f"{_CLI}.setup:install", "Put the hooks into your client's settings, and fire each once."),
-    "uninstall": (f"{_CLI}.setup:uninstall", "Take them out again, to the byte."),
+    "uninstall": (f"{_CLI}.setup:uninstall", "Take the hooks out again, to the byte."),
+    "human": (f"{_CLI}.human:human", "Your key: what makes `human` mean a person."),
     "status": (f"{_CLI}.status:status", "How everything is, with a fix for what is wrong."),
     "doctor": (f"{_CLI}.doctor:doctor", "Look for faults; exit 1 if there is one."),
     "remember": (f"{_CLI}.notes:remember", "Record a note: one claim, with who stands behind it."),
@@ -38,9 +39,9 @@ COMMANDS = {
     "revoke": (f"{_CLI}.acts:revoke", "A note was wrong; it comes back struck through, with the reason."),
     "reinstate": (f"{_CLI}.acts:reinstate", "A revoked note was right after all."),
     "supersede": (f"{_CLI}.keeping:supersede", "A newer note takes the place of an older one."),
-    "unsupersede": (f"{_CLI}.keeping:unsupersede", "It did not: the older one stands for itself again."),
+    "unsupersede": (f"{_CLI}.keeping:unsupersede", "Undo a supersede: the older note stands for itself again."),
     "absorb": (f"{_CLI}.keeping:absorb", "Fold a note into another one; every reference to it leads there."),
-    "release": (f"{_CLI}.keeping:release", "Take it out again."),
+    "release": (f"{_CLI}.keeping:release", "Undo an absorb: the note stands for itself again."),
     "revise": (f"{_CLI}.keeping:revise", "Give a principle its next wording, and what it takes in."),
     "resolve": (f"{_CLI}.acts:resolve", "Settle a conflict of two notes."),
     "confirm": (f"{_CLI}.acts:confirm", "A note was checked and still holds: its date and file hashes are taken anew."),
@@ -48,13 +49,12 @@ COMMANDS = {
     "link-evidence": (f"{_CLI}.acts:link_evidence", "Bind words that you said to a note."),
     "amend": (f"{_CLI}.keeping:amend", "Change a note's priority, tags, anchors or scope."),
     "archive": (f"{_CLI}.keeping:archive", "Put a note out of the working set."),
-    "restore-note": (f"{_CLI}.keeping:restore_note", "Bring it back."),
+    "restore-note": (f"{_CLI}.keeping:restore_note", "Bring a note back from the archive."),
     "done": (f"{_CLI}.acts:done", "A task is done."),
-    "reopen": (f"{_CLI}.acts:reopen", "It is not."),
+    "reopen": (f"{_CLI}.acts:reopen", "A task is open again."),
     "turns": (f"{_CLI}.told:turns", "What you said, numbered; evidence points at it."),
     "deliveries": (f"{_CLI}.told:deliveries", "What your agents were told, when and why."),
     "why": (f"{_CLI}.told:why", "Why a note was told, or was not, and what would be decided now."),
-    "human": (f"{_CLI}.human:human", "Your key: what makes `human` mean a person."),
     "config": (f"{_CLI}.config:config", "Settings: list, get, set, unset, log."),
     "pause": (f"{_CLI}.config:pause", "Keep and tell nothing, until `memd resume`."),
     "resume": (f"{_CLI}.config:resume", "End a pause."),
@@ -62,7 +62,7 @@ COMMANDS = {
     "only": (f"{_CLI}.config:only", "Have memd work in these repositories alone."),
     "policy": (f"{_CLI}.policy:policy", "Policy files: rules and settings that no session changes."),
     "start": (f"{_CLI}.running:start", "Start the daemon."),
-    "stop": (f"{_CLI}.running:stop", "Stop it until the next session start, `memd start` or a write."),
+    "stop": (f"{_CLI}.running:stop", "Stop the daemon until a session starts, `memd start` or a write."),
     "restart": (f"{_CLI}.running:restart", "Replace the daemon that runs."),
     "logs": (f"{_CLI}.running:logs", "What the daemon wrote down (-f follows)."),
     "daemon": (f"{_CLI}.running:daemon", "Run the daemon in the foreground."),
@@ -72,6 +72,16 @@ COMMANDS = {
     "hook-command": (f"{_CLI}.setup:hook_command", "The command line that a client's settings hold for an event."),
     "bench": (f"{_CLI}.app:bench", "Measure memd on this machine."),
 }
+# The headings of `--help`, each before its first command: those of docs/commands.md.
+SECTIONS = {
+    "demo": "To begin",
+    "remember": "Notes",
+    "promote": "Acts on a note",
+    "turns": "What was said and told",
+    "config": "Settings",
+    "start": "The daemon",
+    "mcp": "For other programs",
+}
 BENCHES = {
     "hooks": (f"{_CLI}.bench:hooks", "What a hook costs beside a bare interpreter."),
     "writes": (f"{_CLI}.bench_writes:writes", "What a write costs beside a raw LMDB commit."),
@@ -80,6 +90,7 @@ BENCHES = {
 root = LazyGroup(
     "memd",
     lazy=COMMANDS,
+    sections=SECTIONS,
     help="A memory for coding agents that can be trusted: claims with provenance, told at the moment that matters.",
 )
 click.version_option(__version__, prog_name="memd", message="%(prog)s %(version)s")(root)

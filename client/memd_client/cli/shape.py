@@ -16,12 +16,16 @@ HELP = {"help_option_names": ["-h", "--help"]}
 class LazyGroup(click.Group):
     """A group whose commands are named with their place (``module:attribute``) and a line for `--help`.
 
+    ``sections`` has the headings of that, by the command that each stands before; without any there is one.
     A command whose module is not there does not exist.
     """
 
-    def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **attrs: Any) -> None:
+    def __init__(
+        self, *args: Any, lazy: Mapping[str, tuple[str, str]], sections: Mapping[str, str] | None = None, **attrs: Any
+    ) -> None:
         super().__init__(*args, context_settings=HELP, **attrs)
         self._lazy = lazy
+        self._sections = sections or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Alone, the group's name asks for its help; that is no mistake."""
@@ -54,9 +58,15 @@ class LazyGroup(click.Group):
         return found if isinstance(found, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, self._lazy[name][1]) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        sections: list[tuple[str, list[tuple[str, str]]]] = []
+        for name in self.list_commands(ctx):
+            if name in self._sections or not sections:
+                sections.append((self._sections.get(name, "Commands"), []))
+            sections[-1][1].append((name, self._lazy[name][1]))
+        column = max(len(name) for name in self._lazy)  # one column of names for all of them
+        for heading, rows in sections:
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(column), line) for name, line in rows])
 
 
 def _exists(place: str) -> bool:
