@@ -28,7 +28,11 @@ def counted(snapshot: Snapshot) -> Told:
             "conflicts": sum(bool(n.conflicts) for n in notes),
             "review": sum(bool(n.flags) for n in notes),
         },
-        proposed=tuple(sorted(n.uid for n in notes if n.proposals)),
+        waiting={
+            "proposed": tuple(sorted(n.uid for n in notes if n.proposals)),
+            "in_conflict": tuple(sorted(n.uid for n in notes if n.conflicts)),
+            "to_review": tuple(sorted(n.uid for n in notes if n.flags)),
+        },
     )
 
 

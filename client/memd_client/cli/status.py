@@ -22,9 +22,12 @@ from memd_client.reach import is_stopped
 
 LABEL_COLUMNS = 10
 SHOWN_SESSION_CHARS = 8
+SHOWN_IDS = 10  # of what waits; then "and n others"
 STARTS = "the next session start or `memd start` starts it"
 NO_GIT_HOOK = "this repository has no git hook of memd, so its commits go unrecorded: `memd install --harness git`"
 SETTLE = "`memd show {ref}`, then sign the act, or `memd confirm {ref}` keeps it as it is"
+RESOLVE = "`memd show REF` names the other, `memd resolve A B` settles it"
+REVIEW = "look again, then `memd review REF`, or `memd revoke REF` for what no longer holds"
 
 
 @command(short_help="How everything is.")
@@ -179,19 +182,25 @@ def _index(index: dict[str, Any]) -> list[Part]:
 
 
 def _queue(queue: dict[str, Any]) -> list[str]:
-    """What waits for a person, each with the words that settle it. ``proposed`` are the notes, where the daemon names them."""
+    """What waits for a person, each with the notes and the words that settle it."""
     lines = []
     if proposals := queue.get("proposals"):
         ids = queue.get("proposed") or []
-        what = f"{screen.count(proposals, 'proposal')} to change what you endorsed"
-        about = ": " + " ".join(f"[{id_}]" for id_ in ids) if ids else ""
-        lines.append(f"{what}{about}: {screen.spoken(SETTLE.format(ref=ids[0] if len(ids) == 1 else 'REF'))}")
+        what = f"{screen.count(proposals, 'proposal')} to change what you endorsed{_named(ids)}"
+        lines.append(f"{what}: {screen.spoken(SETTLE.format(ref=ids[0] if len(ids) == 1 else 'REF'))}")
     if conflicts := queue.get("conflicts"):
-        lines.append(f"{screen.count(conflicts, 'note')} in an open conflict: weigh them, and revoke or supersede one")
+        what = f"{screen.count(conflicts, 'note')} in an open conflict{_named(queue.get('in_conflict') or [])}"
+        lines.append(f"{what}: {screen.spoken(RESOLVE)}")
     if review := queue.get("review"):
         what = f"{screen.count(review, 'note')} built on what was found wrong or replaced"
-        lines.append(f"{what}: look again, and revoke what no longer holds")
+        lines.append(f"{what}{_named(queue.get('to_review') or [])}: {screen.spoken(REVIEW)}")
     return lines
+
+
+def _named(ids: list[int]) -> str:
+    more = len(ids) - SHOWN_IDS
+    named = " ".join(f"[{id_}]" for id_ in ids[:SHOWN_IDS])
+    return (f": {named}" if named else "") + (f" and {screen.count(more, 'other')}" if more > 0 else "")
 
 
 def _hooks(told: dict[str, Any]) -> list[list[Part]]:
@@ -201,7 +210,7 @@ def _hooks(told: dict[str, Any]) -> list[list[Part]]:
         failures = seen.get("failures", 0)
         lines.append(
             [
-                f"{name}: used or tested {_age(seen.get('last', ''))}, p50 {_ms(seen, 'p50_us')}, p99 {_ms(seen, 'p99_us')}",
+                f"{name}: used or tested {_age(seen.get('last', ''))}, p50 {_ms(seen, 'p50_us')}, p99 {_ms(seen, 'p99_us')} ms",
                 (f", {failures} failed", "bold red") if failures else "",
             ]
         )
@@ -209,7 +218,7 @@ def _hooks(told: dict[str, Any]) -> list[list[Part]]:
 
 
 def _ms(seen: dict[str, Any], name: str) -> str:
-    return f"{seen.get(name, 0) / 1_000:.1f} ms"
+    return f"{seen.get(name, 0) / 1_000:.1f}"
 
 
 def _last(last: dict[str, Any]) -> list[Part]:

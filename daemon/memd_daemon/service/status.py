@@ -13,6 +13,7 @@ from memd_daemon.service.enrolments import enrolments
 from memd_daemon.service.explain import delivery_out, ids_of, iso
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.parts import Parts
+from memd_daemon.service.tally import WAITING
 from memd_daemon.store.port import Snapshot
 
 
@@ -37,7 +38,7 @@ def status(parts: Parts, counts: HookCounts, started_ms: int) -> api.StatusReply
         hooks={key: {**told, "last": iso(told["last_ms"])} for key, told in counts.told().items()},
         last_delivery=_plain(delivery_out(parts, last)) if last else None,
         spool=spooled,
-        queue={name: store.pop(name) for name in ("proposals", "conflicts", "review", "proposed")},
+        queue={name: store.pop(name) for name in ("proposals", "conflicts", "review", *WAITING)},
         sessions=_sessions(parts),
         people=people,
         problems=[*_problems(parts, spooled), *policy_problems, *parts.findings.told()],
@@ -84,7 +85,7 @@ def _store(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
         "turns": counts.turns,
         "bytes_on_disk": counts.bytes_on_disk,
         **told.marks,
-        "proposed": sorted(ids_of(snapshot, told.proposed)),
+        **{name: sorted(ids_of(snapshot, uids)) for name, uids in told.waiting.items()},
     }
 
 

@@ -17,6 +17,8 @@ from memd_daemon.store.port import Snapshot
 KIND: Final = "kind "
 PROVENANCE: Final = "provenance "
 MARKS: Final = ("revoked", "superseded", "proposals", "conflicts", "review")
+WAITING: Final = {"proposed": "proposals", "in_conflict": "conflicts", "to_review": "flags"}
+"""What waits for a person, by the field of a note that says so."""
 
 _Row = tuple[str, str, int, int, int, int, int]
 """Kind, class, and one number for each of MARKS."""
@@ -28,7 +30,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     by_kind: dict[str, int]
     by_provenance: dict[str, int]
     marks: dict[str, int]
-    proposed: tuple[bytes, ...]  # uids of the notes on which a proposal waits for a person
+    waiting: dict[str, tuple[bytes, ...]]  # for each of WAITING the uids of the notes
 
 
 class Tally:
@@ -40,7 +42,7 @@ class Tally:
         self._seq = 0
         self._rows: dict[bytes, _Row] = {}
         self._totals: Counter[str] = Counter()
-        self._proposed: set[bytes] = set()
+        self._waiting: dict[str, set[bytes]] = {name: set() for name in WAITING}
 
     def at(self, snapshot: Snapshot) -> Told:
         """The counts at this snapshot."""
@@ -52,7 +54,8 @@ class Tally:
                 else:
                     self._rows.clear()
                     self._totals.clear()
-                    self._proposed.clear()
+                    for waiting in self._waiting.values():
+                        waiting.clear()
                     for _, note in snapshot.notes():
                         self._put(note.uid, note)
                 self._version, self._seq = version, seq
@@ -71,20 +74,22 @@ class Tally:
         before = self._rows.pop(uid, None)
         if before is not None:
             self._totals.subtract(_counted(before))
-        self._proposed.discard(uid)
+        for waiting in self._waiting.values():
+            waiting.discard(uid)
         if note is not None and not note.forgotten:
             self._rows[uid] = _row(note)
             self._totals.update(_counted(self._rows[uid]))
-            if note.proposals:
-                self._proposed.add(uid)
+            for name, field in WAITING.items():
+                if getattr(note, field):
+                    self._waiting[name].add(uid)
 
     def _told(self) -> Told:
         def under(prefix: str) -> dict[str, int]:
             return {key.removeprefix(prefix): n for key, n in self._totals.items() if n and key.startswith(prefix)}
 
         marks = {mark: self._totals[mark] for mark in MARKS}
-        proposed = tuple(sorted(self._proposed))
-        return Told(by_kind=under(KIND), by_provenance=under(PROVENANCE), marks=marks, proposed=proposed)
+        waiting = {name: tuple(sorted(uids)) for name, uids in self._waiting.items()}
+        return Told(by_kind=under(KIND), by_provenance=under(PROVENANCE), marks=marks, waiting=waiting)
 
 
 def _row(note: Note) -> _Row:
