@@ -302,7 +302,7 @@ class StoreNewer(MemdError):
 
 
 class StoreDamaged(MemdError):
-    """The store is damaged: {}. `memd verify` names every place; a backup can be put back with `memd restore`."""
+    """The store is damaged: {}. `memd verify` names every place; with memd stopped, put a backup of the folder `store` back."""
 
 
 class StoreFull(MemdError):

@@ -81,7 +81,7 @@ def archive(ref: str, reason: str, as_json: bool) -> None:
 @click.argument("ref")
 @REASON
 def restore_note(ref: str, reason: str, as_json: bool) -> None:
-    """The archived note REF is in the working set again. (`memd restore` is for backups.)"""
+    """The archived note REF is in the working set again."""
     carry_out("restore-note", ref, as_json, reason=reason)
 
 
