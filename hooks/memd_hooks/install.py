@@ -279,7 +279,7 @@ def _settings_addition(request: Request, level: str, path: Path, before: bytes |
     lines = [f"{path}: {'add to' if before is not None else 'create with'} `hooks`:"]
     lines += [f"  {group.event}{f' ({group.matcher})' if group.matcher else ''}: {group.command}" for group in wanted]
     lines += [f"  allow without asking: {permission}" for permission in allowed.new]
-    told = " and leave to read" if allowed.new else ""
+    told = ", and leave to call the tools that read," if allowed.new else ""
     return FileStep(
         harness=claude.NAME,
         path=path,

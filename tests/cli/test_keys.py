@@ -149,7 +149,7 @@ def test_a_strange_key_is_rejected_by_the_passphrase_of_another(fresh: World) ->
     made(fresh, "init", answers=[*new(SECOND), (SIGNED_BY, PASSPHRASE)])
     strange = standing(fresh)[0]
     note = endorsed(fresh, "Not a rule of mine.", SECOND)
-    for words, why in ((), "Say which key"), (("ffff ffff ffff",), "No enrolled key begins like that"):
+    for words, why in ((), "Say which key"), (("ffff ffff ffff",), "No enrolled key begins with 'ffff ffff ffff'"):
         code, shown = fresh.at_terminal("human", "reject", *words)
         assert (code, why in shown) == (1, True)
     code, shown = fresh.at_terminal("human", "reject", *strange.upper().split(), answers=[(SIGNED_BY, PASSPHRASE)])

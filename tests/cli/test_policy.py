@@ -60,7 +60,7 @@ def test_a_person_signs_a_file_and_sees_all_of_it_first(fresh: World) -> None:
     for line in (
         f"  file     {kept}",
         "  holds    1 standing rule, 1 locked setting",
-        *(f"  | {x}" for x in TEAM.split("\n")),
+        *(f"  │ {x}" for x in TEAM.split("\n")),
     ):
         assert line.rstrip() in shown
     assert f"signed {kept}" in seen

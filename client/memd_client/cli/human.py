@@ -293,8 +293,8 @@ def _meant(state: api.EnrolReply, typed: str) -> api.KeyOut:
     found = [key for key in standing if key.fingerprint.replace(" ", "").startswith(wanted)]
     if len(found) != 1:
         listed = ", ".join(key.fingerprint for key in standing)
-        what = "Say which key, by the beginning of its fingerprint" if found else "No enrolled key begins like that"
-        raise Refused("which-key", f"{what}: {listed}.")
+        wrong = "" if found else f"No enrolled key begins with {typed!r}. "
+        raise Refused("which-key", f"{wrong}Say which key, by the beginning of its fingerprint: {listed}.")
     return found[0]
 
 

@@ -15,6 +15,8 @@ from memd_client.memd import BadUsage, Memd, Refused
 KINDS = "directive, task, gotcha, finding, decision"
 CLASSES = "human, agent, auto"
 UNENDORSED = "told as unendorsed memory until you endorse it: `memd promote {} --to human`"
+SAME = ": where one says the same, keep one of them (`memd absorb {} REF`)"
+WRONG = ": revoke the one that is wrong"
 CLASS_STYLES = {"human": "green", "agent": "yellow", "auto": "dim"}
 PRIORITY_STYLES = {"high": "bold red", "low": "dim"}
 
@@ -183,9 +185,9 @@ def _tell_remembered(told: api.Remembered, happened: list[str]) -> None:
     for line in happened:
         screen.say("  ", line)
     if told.near:
-        screen.say(("  close to ", "dim"), _ids(told.near))
+        screen.say(("  close to ", "dim"), _ids(told.near), (screen.spoken(SAME.format(told.id)), "dim"))
     if told.conflicts:
-        screen.say(("  may conflict with ", "yellow"), _ids(told.conflicts))
+        screen.say(("  may conflict with ", "yellow"), _ids(told.conflicts), (WRONG, "dim"))
     for line in told.tombstones:
         screen.say("  ", (line, "strike"))
     for line in told.told:

@@ -151,7 +151,7 @@ def _shown(target: Path, content: bytes, checked: api.PolicyChecked) -> list[str
         *replaced,
         f"  holds    {held[0]}, {held[1]}",
         "  content",
-        *(f"  | {line}" for line in content.decode("utf-8", "replace").split("\n")),
+        *(f"  │ {line}" for line in content.decode("utf-8", "replace").split("\n")),
     ]
 
 

@@ -34,7 +34,8 @@ GIT = "git"
 NEXT = "Next: open your client in a repository and work as always; `memd status` shows what memd heard."
 HEALED = "Not everything is well: `memd doctor` names each fault with its fix."
 PURGE_WORD = "purge"
-LEAVE = "Let the client call memd's tools that only read (recall, show, decisions, trace) without asking you?"
+READING = "Of memd's tools, recall, show, decisions and trace only read."
+LEAVE = "Let the client call those without asking you?"
 
 
 @command(short_help="Put the hooks into your client's settings.")
@@ -119,7 +120,10 @@ def _gives_leave() -> bool:
     """Whether the person at the terminal lets the client read without asking; an agent at one is not asked."""
     from memd_client.cli.sign import harness_above
 
-    return harness_above() is None and click.confirm(LEAVE, default=False)
+    if harness_above() is not None:
+        return False
+    screen.say(READING)
+    return click.confirm(LEAVE, default=False)
 
 
 def _wanted(named: str, no_git: bool, there: Sequence[str]) -> tuple[str, ...]:
@@ -245,10 +249,12 @@ def _offer_key(memd: Memd, asks: bool) -> list[str]:
     from memd_client.cli.human import make_key
 
     try:
-        return [make_key(memd).fingerprint]
+        fingerprint = make_key(memd).fingerprint
     except (MemdError, SigningError) as error:  # the hooks are in all the same
         screen.warn(f"memd: {error} `memd human init` asks again.")
         return []
+    screen.say(("enrolled ", "green"), fingerprint)
+    return [fingerprint]
 
 
 def _tell_install(
