@@ -238,10 +238,13 @@ def _make_directory(directory: bytes) -> None:
 
 
 def _remove(file: bytes) -> None:
+    """Takes the file away, and a folder in its place aside, or nothing could be started any more. Raises OSError."""
     try:
         posix.unlink(file)
     except FileNotFoundError:
         return
+    except (IsADirectoryError, PermissionError):  # the one on Linux, the other on macOS
+        posix.rename(file, file + b".aside.%d" % time.time_ns())
 
 
 def _quoted(text: bytes) -> bytes:

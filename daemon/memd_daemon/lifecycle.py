@@ -15,13 +15,14 @@ import logging.handlers
 import os
 import resource
 import signal
+import stat
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from memd_client import __version__, address, wire
 from memd_daemon import errors, limits
@@ -39,6 +40,15 @@ MADE_AT_START: Final = ("run", "logs")
 LOCK: Final = "daemon.lock"
 REFUSED: Final = "refused"
 """Under `run`: why the last daemon did not serve, for whoever waits for it (memd_client.spawn)."""
+
+MARKS: Final = ("starting", "stopped", "unreachable-until", REFUSED)
+"""Under `run`: what no longer holds once a daemon serves."""
+
+FILES: Final = (
+    *(f"run/{name}" for name in (LOCK, "address", "status.json", "memd.sock", *MARKS)),
+    "logs/daemon.log",
+)
+"""What a daemon has to write, replace or remove to serve at all."""
 
 MADE_LATER: Final = ("store", "index", "keys", "spool")
 """By the store, the indexes, `memd human init` and hooks: looked at where they are there."""
@@ -65,11 +75,14 @@ def main() -> int:
 def run(home: Path) -> None:
     """Serves ``home``. Raises AlreadyRunning, and what the store refuses."""
     _close_home(home)
+    for name in FILES:
+        _make_way(home / name)
     lock = _lock(home)
     keep_heap_small()
     _take_descriptors()
     try:
         _log_to(home / "logs" / "daemon.log")
+        threading.excepthook = _thread_ended
         daemon = Daemon.open(home)
         try:
             asyncio.run(_serve(home, daemon, lock))
@@ -100,6 +113,12 @@ def _close_home(home: Path) -> None:
     for name in MADE_LATER:
         with contextlib.suppress(FileNotFoundError):
             fs.close_to_others(home / name)
+
+
+def _make_way(path: Path) -> None:
+    """Moves a folder aside that stands in the place of a file: no daemon could start again. Nothing of it is lost."""
+    if path.is_dir() and not path.is_symlink():
+        path.rename(path.with_name(f"{path.name}.aside.{time.time_ns()}"))
 
 
 def _lock(home: Path) -> int:
@@ -150,6 +169,23 @@ def _trace(record: logging.LogRecord) -> str:
     return f"{kind.__name__ if kind else '?'} at " + " > ".join(places)
 
 
+def _thread_ended(ended: threading.ExceptHookArgs) -> None:
+    """The daemon's own standard error leads nowhere, and a thread that is missed is looked for in the log."""
+    name = ended.thread.name if ended.thread else "?"
+    if ended.exc_value is not None:
+        log.error("the thread %s has ended", name, exc_info=ended.exc_value)
+
+
+def _callback_failed(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """In place of the loop's own words, which hold the arguments."""
+    log.error("something on the loop has failed", exc_info=context.get("exception"))
+
+
+def _watch_ended(watch: "asyncio.Task[None]") -> None:
+    if not watch.cancelled() and (fault := watch.exception()) is not None:
+        log.error("a watch has ended", exc_info=fault)
+
+
 def socket_path(home: Path) -> str:
     """`run/memd.sock`, or a short private directory where that is too long for a socket address, or no one line."""
     wanted = str(home / "run" / "memd.sock")
@@ -158,9 +194,10 @@ def socket_path(home: Path) -> str:
     name = hashlib.sha256(os.fsencode(home)).hexdigest()[: limits.SHORT_NAME_CHARS]
     runtime = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
     folder = Path(runtime) / f"memd-{os.getuid()}-{name}"
-    folder.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=PRIVATE_DIRECTORY)
     owner = folder.lstat()
-    if owner.st_uid != os.getuid() or owner.st_mode & PRIVATE_MASK or folder.is_symlink():
+    if owner.st_uid != os.getuid() or owner.st_mode & PRIVATE_MASK or not stat.S_ISDIR(owner.st_mode):
         raise errors.SocketFolderUnsafe(folder)
     return str(folder / "memd.sock")
 
@@ -172,6 +209,7 @@ Stamp = tuple[int, int]
 async def _serve(home: Path, daemon: Daemon, lock: int) -> None:
     stopped, leaving = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(_callback_failed)
     bound: Stamp | None = None
 
     def leave() -> None:
@@ -196,6 +234,8 @@ async def _serve(home: Path, daemon: Daemon, lock: int) -> None:
             asyncio.ensure_future(_watch_idle(server, daemon.idle_exit_s, leave)),
             asyncio.ensure_future(_watch_door(home, path, lock, leaving, leave)),
         ]
+        for watch in watches:
+            watch.add_done_callback(_watch_ended)
         await server.serve(stopped)
         for watch in watches:
             watch.cancel()
@@ -264,14 +304,15 @@ def _tell_address(home: Path, path: str) -> None:
         "protocol": wire.PROTOCOL.decode(),
     }
     _write(home / "run" / "status.json", json.dumps(told, indent=2).encode() + b"\n")
-    for name in ("starting", "stopped", "unreachable-until", REFUSED):
+    for name in MARKS:
         (home / "run" / name).unlink(missing_ok=True)
 
 
 def _write(path: Path, content: bytes) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_bytes(content)
-    aside.replace(path)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_bytes(content)
+    _make_way(path)
+    draft.replace(path)
 
 
 def _forget_address(home: Path) -> None:

@@ -265,9 +265,7 @@ class Server:
 
         try:
             self._mcp(carried, pid, answer)
-        except (
-            Exception
-        ):  # this thread is everybody's: one message that cannot be handed on is told, and all else goes on
+        except Exception:  # this thread is everybody's: what befalls one message is told to whoever sent it
             log.exception("a message of MCP could not be handed on")
             answer(errors.Fault("mcp").message.encode(), status=wire.FAULT)
 

@@ -73,13 +73,17 @@ def test_a_second_start_joins_the_first() -> None:
         assert peers.starts(home) == [pid]
 
 
+@pytest.mark.parametrize("is_folder", [False, True])
 @pytest.mark.parametrize("age_s", [spawn.START_LOCK_S + 60, -3_600])
-def test_a_void_start_lock_is_taken_over(age_s: int) -> None:
-    """One that its daemon never came to remove, or that a clock set back has put into the future."""
+def test_a_void_start_lock_is_taken_over(age_s: int, is_folder: bool) -> None:
+    """One that its daemon never came to remove, or that a clock set back has put into the future; a folder in its place, too."""
     with peers.startable_home() as home:
         (home / "run").mkdir()
         lock = home / "run" / "starting"
-        lock.touch()
+        if is_folder:
+            (lock / "somebody's").mkdir(parents=True)
+        else:
+            lock.touch()
         at = time.time() - age_s
         os.utime(lock, (at, at))
         assert spawn.start(os.fsencode(home))

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -146,3 +147,43 @@ def test_a_home_may_be_a_link_and_may_not_be_shared(home: Path) -> None:
             lifecycle._close_home(link)
     finally:
         link.unlink()
+
+
+def test_a_thread_that_ends_by_a_fault_is_told_in_the_log_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
+    """Standard error leads nowhere; the fault's own words may be a user's."""
+    fault = ValueError("the words of a user")
+    ended = threading.ExceptHookArgs((ValueError, fault, None, threading.current_thread()))
+    lifecycle._thread_ended(ended)
+    (record,) = caplog.records
+    line = lifecycle._JsonLines().format(record)
+    assert threading.current_thread().name in line
+    assert "ValueError" in line
+    assert "the words of a user" not in line
+
+
+def test_a_watch_that_fails_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """One that was cancelled, as at every stop, is no fault."""
+
+    async def watch() -> None:
+        raise errors.Stopping
+
+    async def both() -> None:
+        for task in (asyncio.ensure_future(watch()), asyncio.ensure_future(asyncio.sleep(60))):
+            task.add_done_callback(lifecycle._watch_ended)
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(both())
+    assert [record.getMessage() for record in caplog.records] == ["a watch has ended"]
+
+
+def test_a_file_in_the_place_of_the_short_folder_is_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where others may write, another user's file may stand there; no traceback is anybody's answer."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(home))
+    long = home / ("n" * 120)
+    folder = Path(lifecycle.socket_path(long)).parent
+    folder.rmdir()
+    folder.touch(mode=0o600)
+    with pytest.raises(errors.SocketFolderUnsafe):
+        lifecycle.socket_path(long)

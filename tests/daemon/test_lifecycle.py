@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from memd_client import address, api, link, wire, zmtp
-from memd_daemon import limits
+from memd_daemon import lifecycle, limits
 
 PATIENCE_NS = 60_000_000_000
 
@@ -134,6 +134,30 @@ def test_an_address_that_was_taken_away_is_written_again(
     if left is not None:
         path.write_bytes(left)
     assert reached(home, daemon).pid == daemon.pid
+
+
+@pytest.mark.parametrize("name", lifecycle.FILES)
+def test_a_folder_in_a_files_place_keeps_memd_from_nobody(home: Path, name: str) -> None:
+    """It is moved aside with all that is in it."""
+    (home / name).mkdir(parents=True)
+    (home / name / "somebody's").touch()
+    process = spawn(home)
+    try:
+        assert reached(home, process).pid == process.pid
+        assert not (home / name).is_dir()
+        assert len(list(home.rglob("somebody's"))) == 1
+    finally:
+        end(process)
+
+
+def test_an_address_that_became_a_folder_is_written_again(home: Path, daemon: "subprocess.Popen[bytes]") -> None:
+    """Also while the daemon serves, and though the folder is not empty."""
+    path = home / "run" / "address"
+    path.unlink()
+    path.mkdir()
+    (path / "somebody's").touch()
+    assert reached(home, daemon).pid == daemon.pid
+    assert len(list(home.rglob("somebody's"))) == 1
 
 
 @pytest.mark.parametrize("taken", ["memd.sock", "daemon.lock", ""])

@@ -224,3 +224,13 @@ def test_a_subagent_is_told_nothing_of_it(desk: Desk) -> None:
     desk.start()
     payload = desk.payload("SubagentStart", "s1", agent_id="a1", agent_type="Explore")
     assert desk.hook("subagent-start", payload) == ""
+
+
+def test_the_mark_of_a_stop_waits_for_nobody(desk: Desk) -> None:
+    """Whatever stands in its place: a FIFO has no reader, and the daemon would never go."""
+    (desk.home / "run").mkdir(exist_ok=True)
+    os.mkfifo(desk.home / "run" / "stopped")
+    stop(desk)
+    assert (desk.home / "run" / "stopped").is_file()
+    restarted(desk)
+    assert any("stopped" in line for line in told(desk.start()))

@@ -171,8 +171,12 @@ def mark_stop(home: Path, stop: Stop) -> None:
     """Marks a deliberate stop, so that no hook starts the next daemon. Raises nothing: a full disk keeps no daemon alive."""
     with contextlib.suppress(OSError):
         mark = home / "run" / "stopped"
-        mark.touch(mode=0o600)
-        mark.write_bytes(msgspec.json.encode(stop))
+        draft = mark.with_name(f".{mark.name}.{os.getpid()}")
+        draft.touch(mode=0o600)
+        draft.write_bytes(msgspec.json.encode(stop))
+        draft.replace(
+            mark
+        )  # whatever stands there: opening a FIFO would wait for its reader, and the daemon would never go
 
 
 def take_in_stop(parts: Parts) -> None:
