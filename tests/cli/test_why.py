@@ -147,3 +147,18 @@ def test_where_memd_is_off_it_says_so(told: World) -> None:
     """The daemon cannot know of a variable in a client's environment; the command sees its own."""
     assert "MEMD_OFF is set here" in told.memd("why", "1", MEMD_OFF="1").err
     assert "MEMD_OFF" not in told.memd("why", "1", MEMD_OFF="0").err
+
+
+def test_what_an_agent_asked_for_is_told_apart(fresh: World) -> None:
+    """From its session's shell: who asked is marked in the deliveries, in the log and in the answer to why."""
+    note = str(fresh.note("The importer retries three times on a locked database."))
+    start(fresh)
+    fresh.memd("recall", "how often does the importer retry?", CLAUDE_CODE_SESSION_ID=SESSION)
+    fresh.memd("show", note)  # by a person at a terminal
+    (row,) = fresh.memd("deliveries").out.decode().splitlines()
+    assert "  recall  " in row
+    assert "  asked  " in row
+    assert "recall: shown, since it was asked for, " in fresh.memd("why", note).out.decode()
+    log = fresh.memd("log", note).out.decode()
+    assert f"  local  shown by recall, session {SESSION[:8]}…" in log
+    assert "shown by show" not in log

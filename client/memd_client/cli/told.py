@@ -18,7 +18,7 @@ SESSION = click.option("--session", default="", metavar="S", help="Only this ses
 SHOWN_TEXT_CHARS = 200  # of a turn in the table; `--json` has it whole
 SHOWN_SESSION_CHARS = 8  # tells sessions apart, as with a commit's digest
 SHOWN_IDS = 10  # of the notes that one rule left out of one answer; then "and n others"
-STATE_STYLES = {"delivered": "green", "offered": "yellow"}
+STATE_STYLES = {"delivered": "green", "offered": "yellow", "asked": "cyan"}
 
 
 @command(short_help="What you said.")
@@ -56,7 +56,7 @@ def _turn(turn: api.TurnOut) -> list[Part]:
 @click.option("--why", "with_why", is_flag=True, help="With the sentence of each rule that left notes out.")
 @page
 def deliveries(session: str, with_why: bool, limit: int, all_: bool, as_json: bool) -> None:
-    """What memd told which agent, at what, and what it left out by which rule; newest first.
+    """What memd told which agent, at what, and what it left out by which rule; newest first. `asked` is what an agent asked for.
 
     `memd why REF` asks about one note. Times are UTC.
     """
@@ -206,6 +206,8 @@ def _decided(one: DecidedOut) -> list[Part]:
     where: Part = f"{one.trigger}{agent}: "
     if not one.told:
         return [where, ("left out", "yellow"), f", since {one.says}", (f"  ({one.rule})", "dim")]
+    if one.state == "asked":
+        return [where, ("shown", "cyan"), f", since it was asked for, {screen.count(one.tokens, 'token')}"]
     held = ", the edit was held for it" if one.held else ""
     unsure = "" if one.state == "delivered" else ", but no receipt came"
     return [where, ("told", "green"), f"{held}{unsure}, {screen.count(one.tokens, 'token')}"]
