@@ -2,10 +2,13 @@
 
 import json
 import stat
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memd_client import spawn
 from memd_client.cli import doctor
 from memd_client.cli.doctor import Seen
 from tests.cli.world import PASSPHRASE, World
@@ -235,6 +238,24 @@ def test_a_key_that_others_can_read_is_a_fault(tmp_path) -> None:
     assert [fault.code for fault in doctor._keys(seen)] == ["key-open"]
     key.chmod(stat.S_IRUSR | stat.S_IWUSR)
     assert list(doctor._keys(seen)) == []
+
+
+def test_doctor_finds_a_launcher_whose_python_cannot_run_the_daemon(tmp_path: Path) -> None:
+    """One that is gone, and one that is there and has no memd: with either no daemon would start."""
+    launcher = tmp_path / "bin" / "memd-daemon"
+    launcher.parent.mkdir()
+    bare = tmp_path / "python"
+    bare.write_text("#!/bin/sh\nexit 1\n")
+    bare.chmod(0o700)
+    seen = Seen(home=tmp_path, status={})
+    assert list(doctor._launcher(seen)) == []
+    for python, codes in (
+        ("/gone/python", ["interpreter-gone"]),
+        (str(bare), ["interpreter-bare"]),
+        (sys.executable, []),
+    ):
+        launcher.write_bytes(spawn.launcher_text(b"/home", python.encode()))
+        assert [fault.code for fault in doctor._launcher(seen)] == codes
 
 
 OFFER = "Make one now? Enter goes on without. [y/N]: "

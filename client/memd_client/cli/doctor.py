@@ -7,6 +7,8 @@ installed each hook is fired once, marked as a probe: installed is not working.
 import os
 import shlex
 import stat
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +24,7 @@ from memd_client.memd import Memd, MemdError
 from memd_client.reach import home_of
 
 MODEL_LOADS_S = 30  # it takes under one second
+WRITES_LAUNCHER = "run `memd start` with the memd that is installed now"
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -91,7 +94,7 @@ def _keys(seen: Seen) -> Iterator[Fault]:
 
 
 def _launcher(seen: Seen) -> Iterator[Fault]:
-    """The program that hooks start the daemon with names an interpreter that is there."""
+    """The program that hooks start the daemon with names an interpreter that is there and has memd."""
     try:
         text = Path(os.fsdecode(spawn.launcher_path(os.fsencode(seen.home)))).read_text(errors="surrogateescape")
     except OSError:  # none yet: the first command writes it
@@ -99,7 +102,17 @@ def _launcher(seen: Seen) -> Iterator[Fault]:
     words = shlex.split(text.rpartition("exec ")[2])
     if words and not os.access(words[0], os.X_OK):
         what = f"the Python that starts the daemon is gone: {words[0]}"
-        yield Fault("interpreter-gone", what, "run `memd start` with the memd that is installed now")
+        yield Fault("interpreter-gone", what, WRITES_LAUNCHER)
+    elif words and words[0] != sys.executable and not _has_daemon(words[0]):
+        yield Fault("interpreter-bare", f"the Python that starts the daemon has no memd: {words[0]}", WRITES_LAUNCHER)
+
+
+def _has_daemon(python: str) -> bool:
+    ask = "import importlib.util, sys; sys.exit(importlib.util.find_spec('memd_daemon') is None)"
+    try:
+        return subprocess.run([python, "-I", "-c", ask], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
 
 
 def _breaker(seen: Seen) -> Iterator[Fault]:
