@@ -356,7 +356,9 @@ def _facts(key: api.KeyOut) -> list[str]:
     if key.rejected:
         lines.append(f"    rejected {_minute(key.rejected)}, signed by {key.rejected_by}")
     types = dict.fromkeys(act.type for act in key.acts)
-    told = (f"{type_} {' '.join(f'[{a.id}]' for a in key.acts if a.type == type_)}" for type_ in types)
+    told = (
+        f"{type_.replace('_', ' ')} {' '.join(f'[{a.id}]' for a in key.acts if a.type == type_)}" for type_ in types
+    )
     lines.append(f"    signed {screen.count(len(key.acts), 'act')}{': ' if key.acts else ''}{'; '.join(told)}")
     if key.endorses:
         lines.append(f"    `human` by its signature today: {' '.join(f'[{id_}]' for id_ in key.endorses)}")
