@@ -94,6 +94,8 @@ def test_an_edit_that_was_changed_for_it(lab: Lab, memd: Memd) -> None:
     assert "# strings too" in lab.app.read_text()
     assert outcomes(memd) == ["changed"]
     assert lab.memd("status", "--json").json()["holds"]["changed"] == 1
+    assert "1 edit once: 1 changed" in lab.memd("status").out
+    assert "held: changed" in lab.memd("deliveries").out
 
 
 def test_an_edit_that_was_given_up_for_it(lab: Lab, memd: Memd) -> None:
