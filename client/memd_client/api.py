@@ -393,12 +393,16 @@ class ReindexReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reindex(Request, frozen=True):
-    """Folds, word index and vector indexes made anew; ``embed`` computes every vector again too."""
+    """Folds, word index and vector indexes made anew; ``embed`` computes every vector again too.
+
+    ``despite_damage``: also where the log is not whole, which is refused else.
+    """
 
     VERB = "reindex"
     REPLY = ReindexReply
 
     embed: bool = False
+    despite_damage: bool = False
 
 
 class FiredReply(msgspec.Struct, frozen=True, kw_only=True):

@@ -361,9 +361,13 @@ class Memd:
         """Reads everything and checks it against its digests, chains and signatures."""
         return self.ask(api.Verify(), api.VerifyReply, wait_s=LONG_WAIT_S)
 
-    def reindex(self, *, embed: bool = False) -> api.ReindexReply:
-        """Makes folds and indexes anew from the log; ``embed`` computes every vector again too."""
-        return self.ask(api.Reindex(embed=embed), api.ReindexReply, wait_s=LONG_WAIT_S)
+    def reindex(self, *, embed: bool = False, despite_damage: bool = False) -> api.ReindexReply:
+        """Makes folds and indexes anew from the log; ``embed`` computes every vector again too.
+
+        Raises Refused where the log is not whole, unless ``despite_damage``.
+        """
+        request = api.Reindex(embed=embed, despite_damage=despite_damage)
+        return self.ask(request, api.ReindexReply, wait_s=LONG_WAIT_S)
 
     # --- one request
 

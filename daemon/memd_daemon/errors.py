@@ -305,6 +305,10 @@ class StoreDamaged(MemdError):
     """The store is damaged: {}. `memd verify` names every place; with memd stopped, put a backup of the folder `store` back."""
 
 
+class LogDamaged(Refused):
+    """The log is not whole ({}), and what is made anew from it loses what the folds and indexes still have. With memd stopped, put a backup of the folder `store` back; or go on with `memd reindex --despite-damage`."""  # noqa: E501
+
+
 class StoreFull(MemdError):
     """The disk or the store's map is full; nothing was recorded. Free some space and say it again."""
 

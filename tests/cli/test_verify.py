@@ -284,6 +284,18 @@ def test_what_the_log_no_longer_gives_is_left_alone(world: World, copy: Path) ->
     assert "reindex" not in out
 
 
+def test_a_damaged_log_is_the_ground_of_nothing_unless_somebody_says_so(world: World, copy: Path) -> None:
+    """What is made anew from it would be less than what there is; the refusal says what to do, and the folds stay."""
+    edit(copy, CASES["the tail cut off"].edit)
+    before = world.memd("list", "--json", MEMD_HOME=str(copy)).json
+    refused = world.memd("reindex", MEMD_HOME=str(copy))
+    assert refused.code == 1
+    for words in ("backup", "--despite-damage"):
+        assert words in refused.err
+    assert world.memd("list", "--json", MEMD_HOME=str(copy)).json == before
+    assert world.memd("reindex", "--despite-damage", "--json", MEMD_HOME=str(copy)).json["notes"] < len(before)
+
+
 def test_a_sound_store_is_said_to_be_sound(world: World, copy: Path) -> None:
     """Exit 0, one line with what was read, no faults in JSON."""
     code, out, _ = verify(world, copy)

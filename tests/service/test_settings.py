@@ -9,6 +9,7 @@ import pytest
 
 from memd_client import api, wire
 from memd_daemon import errors, limits
+from memd_daemon.model.setting_keys import KEYS
 from tests.service.desk import Desk, context_of, git, make_repo, reason_of
 from tests.service.test_people import Person
 
@@ -142,6 +143,13 @@ def test_a_pause_is_over_by_the_clock(desk: Desk) -> None:
     assert turns(desk) == ["after"]
     (setting,) = desk.ask(api.Settings(key="pause")).settings
     assert (setting.value, setting.is_set) == ("off", False)
+
+
+def test_a_pause_may_have_its_end_named(desk: Desk) -> None:
+    """Within the same bounds as its length."""
+    change(desk, "pause", "2027-03-03T12:00:00Z")
+    (setting,) = desk.ask(api.Settings(key="pause")).settings
+    assert setting.value == "2027-03-03T12:00:00Z"
 
 
 def test_a_list_knows_repositories_from_directories(desk: Desk, tmp_path: Path) -> None:
@@ -332,6 +340,13 @@ def test_what_was_spooled_in_a_pause_is_dropped(desk: Desk, is_over: bool) -> No
         ("idle_exit_hours", ("0",), "1 to 720 hours"),
         ("pause", ("30s",), "30m, 2h, 1d"),
         ("pause", ("366d",), "a minute to 365 days"),
+        ("pause", ("9999-12-31T23:59:59Z",), "a minute to 365 days"),
+        ("pause", ("2027-03-04T12:00:00Z",), "a minute to 365 days"),
+        ("pause", ("2026-03-03T00:00:00Z",), "a minute to 365 days"),
+        ("pause", ("1969-12-31T23:59:59Z",), "a minute to 365 days"),
+        *((key, ("",), KEYS[key].takes) for key in KEYS),
+        ("hold", ("  ",), "on, off or interactive"),
+        ("ignore", (".", " "), "directories"),
     ],
 )
 def test_a_value_out_of_bounds_is_refused_with_the_bounds(

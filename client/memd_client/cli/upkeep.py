@@ -30,10 +30,15 @@ def verify(as_json: bool) -> int:
 
 @command(short_help="Make folds and indexes anew.")
 @click.option("--embed", is_flag=True, help="Compute every vector again too.")
-def reindex(embed: bool, as_json: bool) -> None:
-    """Make the notes' folds, the word index and the vector indexes anew from the log. Nothing is lost by it."""
+@click.option("--despite-damage", is_flag=True, help="Go on where the log is not whole.")
+def reindex(embed: bool, despite_damage: bool, as_json: bool) -> None:
+    """Make the notes' folds, the word index and the vector indexes anew from the log.
+
+    Nothing is lost by it where the log is whole, which is checked first. Where it is not, the old folds may be all that is left of
+    some notes: put a backup back, or say --despite-damage.
+    """
     with screen.working("rebuilding"), Memd() as memd:
-        reply = memd.reindex(embed=embed)
+        reply = memd.reindex(embed=embed, despite_damage=despite_damage)
     if as_json:
         screen.emit(reply)
     else:

@@ -20,7 +20,7 @@ from memd_daemon.frames import words
 from memd_daemon.ground.repository import real_path
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_from_text, uid_text
-from memd_daemon.model.setting_keys import KEYS, LISTS, NOT_PAUSED, PAUSE, Key, Value, moment, written
+from memd_daemon.model.setting_keys import KEYS, LISTS, NOT_PAUSED, OPEN_END, PAUSE, Key, Value, moment, written
 from memd_daemon.model.settings import TYPE, Change, Settings, traced
 from memd_daemon.model.trust import NO_CONTENT
 from memd_daemon.service.asker import Asker, asker_of
@@ -232,14 +232,19 @@ def _make(parts: Parts, key: Key, request: api.ChangeSetting) -> Make:
     if request.how != "set" or len(request.values) != 1:
         raise errors.BadSetting(key.name, _quoted(" ".join(request.values)), f"one value, {key.takes}")
     given = request.values[0].strip()
-    text = _checked(key, _end_of_pause(parts, given) if key.name == PAUSE else given, given)
+    text = _end_of_pause(parts, key, given) if key.name == PAUSE else _checked(key, given, given)
     return lambda _: text
 
 
 def _checked(key: Key, text: str, given: str) -> str:
     """The text as an event holds it. Raises BadSetting."""
+    return written(key.name, _read(key, text, given))
+
+
+def _read(key: Key, text: str, given: str) -> Value:
+    """Raises BadSetting."""
     try:
-        return written(key.name, key.read(text)) if text else ""
+        return key.read(text)
     except (ValueError, OverflowError):
         raise errors.BadSetting(key.name, _quoted(given), key.takes) from None
 
@@ -248,22 +253,28 @@ def _quoted(given: str) -> str:
     return repr(given[: limits.QUOTED_INPUT_MAX_CHARS])
 
 
-def _end_of_pause(parts: Parts, given: str) -> str:
+def _end_of_pause(parts: Parts, key: Key, given: str) -> str:
     """`on`, a length of time, or its end, as an event holds it; "" for `off`. Raises BadSetting for one out of bounds."""
-    if given in ("", OFF):
+    if given == OFF:
         return ""
-    if not _TIME.fullmatch(given):
-        return given
-    length_ms = sum(int(count) * _MS[unit] for count, unit in _PART.findall(given))
-    if not limits.SETTING_PAUSE_MIN_MS <= length_ms <= limits.SETTING_PAUSE_MAX_MS:
-        raise errors.BadSetting(PAUSE, _quoted(given), KEYS[PAUSE].takes)
-    return moment(parts.now_ms() + length_ms)
+    now_ms = parts.now_ms()
+    if _TIME.fullmatch(given):
+        end_ms = now_ms + sum(int(count) * _MS[unit] for count, unit in _PART.findall(given))
+    else:
+        end_ms = int(str(_read(key, given, given)))
+        if end_ms == OPEN_END:
+            return written(PAUSE, end_ms)
+    if not limits.SETTING_PAUSE_MIN_MS <= end_ms - now_ms <= limits.SETTING_PAUSE_MAX_MS:
+        raise errors.BadSetting(PAUSE, _quoted(given), key.takes)
+    return moment(end_ms)
 
 
 def _make_list(parts: Parts, key: Key, request: api.ChangeSetting) -> Make:
     if request.how not in ("set", "add", "remove"):
         raise errors.UnknownWord("change", _quoted(request.how), "set, unset, add, remove")
     is_new = request.how != "remove"
+    if not all(one.strip() for one in request.values):  # it would mean the directory where somebody stands
+        raise errors.BadSetting(key.name, _quoted(""), key.takes)
     given = [_repository(parts, request.cwd, one, is_new=is_new) for one in request.values]
 
     def make(settings: Settings) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from memd_client import api
+from memd_daemon import errors
 from memd_daemon.model.ids import uid_text
 from memd_daemon.service.parts import Parts
 from memd_daemon.store.check import verify as check_store
@@ -45,11 +46,22 @@ def _fault_out(fault: Fault, is_log_whole: bool) -> api.FaultOut:
 
 
 def reindex(parts: Parts, request: api.Reindex) -> api.ReindexReply:
-    """Folds, words and vectors anew from the log; with ``embed`` every vector is computed again too."""
+    """Folds, words and vectors anew from the log; with ``embed`` every vector is computed again too.
+
+    Raises LogDamaged where the log is not whole and ``despite_damage`` is not said: what is made anew from it loses what the folds,
+    words and vectors of before still have.
+    """
+    damage = next((fault for fault in check_store(parts.store) if fault.remedy == RESTORE), None)
+    if damage is not None and not request.despite_damage:
+        raise errors.LogDamaged(f"{damage.where} {damage.what}")
     began = time.monotonic()
-    notes = refold(parts)
-    vectors = parts.search.rebuild(embed=request.embed)
+    notes, vectors = made_anew(parts, embed=request.embed)
     return api.ReindexReply(notes=notes, vectors=vectors, seconds=time.monotonic() - began)
+
+
+def made_anew(parts: Parts, *, embed: bool = False) -> tuple[int, int]:
+    """Folds and indexes anew from the log, whatever state that is in; how many notes and vectors there are."""
+    return refold(parts), parts.search.rebuild(embed=embed)
 
 
 def refold(parts: Parts) -> int:

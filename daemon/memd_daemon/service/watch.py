@@ -11,7 +11,6 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-from memd_client import api
 from memd_daemon import errors, limits
 from memd_daemon.service import upkeep
 from memd_daemon.service.explain import iso
@@ -80,7 +79,7 @@ class Watch:
 
     def _mend(self) -> None:
         if self._parts.search.ready:
-            upkeep.reindex(self._parts, api.Reindex())
+            upkeep.made_anew(self._parts)
         else:
             upkeep.refold(self._parts)
 
