@@ -361,35 +361,50 @@ def test_what_a_person_endorsed_only_a_person_changes(
     assert sound(desk)
 
 
-def test_what_a_person_put_away_only_a_person_brings_back(desk: Desk, person: Person) -> None:
-    """Refused unsigned, with what to do."""
-    made = endorsed(desk, person, "Deploys go out on Tuesdays.")
-    person.seal(desk.act("archive", made, sign=True).plan)
-    with pytest.raises(errors.NotSigner):
-        desk.act("restore-note", made)
-    person.seal(desk.act("restore-note", made, sign=True).plan)
-    assert note(desk, made).state.shelf == "active"
-
-
 @pytest.mark.parametrize(
-    ("before", "act"),
+    ("before", "act", "kind"),
     [
-        ("revoke", "reinstate"),
-        ("supersede", "unsupersede"),
-        ("absorb", "release"),
+        ("archive", "restore-note", "finding"),
+        ("supersede", "unsupersede", "finding"),
+        ("absorb", "release", "finding"),
+        ("done", "reopen", "task"),
     ],
 )
-def test_what_takes_an_act_back_is_signed_or_not(desk: Desk, person: Person, before: str, act: str) -> None:
-    """Anybody may; a person's signature is asked for where one can be given, and says who did it."""
+def test_what_a_person_put_away_only_a_person_brings_back(
+    desk: Desk, person: Person, before: str, act: str, kind: str
+) -> None:
+    """Refused unsigned, with what to do, and nothing is recorded; signed it stands as it stood before."""
+    made = endorsed(desk, person, "Deploys go out on Tuesdays.", kind=kind)
+    other = str(desk.remember("Deploys go out on any day.").id)
+    stood = note(desk, made).state
+    person.seal(desk.act(before, made, sign=True, **({"by": other} if before in ("supersede", "absorb") else {})).plan)
+    away, count = note(desk, made).state, commits(desk)
+    with pytest.raises(errors.NotSigner):
+        desk.act(act, made)
+    assert (note(desk, made).state, commits(desk)) == (away, count)
+    person.seal(desk.act(act, made, sign=True).plan)
+    assert away != stood == note(desk, made).state
+    assert sound(desk)
+
+
+@pytest.mark.parametrize(("before", "act"), [("supersede", "unsupersede"), ("absorb", "release")])
+def test_what_nobody_endorsed_anybody_brings_back(desk: Desk, before: str, act: str) -> None:
+    """What a session put away, a session takes back."""
+    made, other = desk.remember("Deploys go out on Tuesdays.").id, desk.remember("Deploys go out on any day.").id
+    desk.act(before, made, by=str(other))
+    assert desk.act(act, made).effect == "applied"
+    assert note(desk, made).state.currency == "current"
+
+
+def test_a_revocation_is_taken_back_signed_or_not(desk: Desk, person: Person) -> None:
+    """Anybody may reinstate; a person's signature is asked for where one can be given, and says who did it."""
     made = endorsed(desk, person, "Deploys go out on Tuesdays.")
-    other = desk.remember("Deploys go out on any day.").id
     for sign in (False, True):
-        person.seal(desk.act(before, made, by=str(other), reason=REASON, sign=True).plan)
-        answer = desk.act(act, made, sign=sign)
+        person.seal(desk.act("revoke", made, reason=REASON, sign=True).plan)
+        answer = desk.act("reinstate", made, sign=sign)
         if sign:
             person.seal(answer.plan)
-        state = note(desk, made).state
-        assert (state.belief, state.currency) == ("held", "current")
+        assert note(desk, made).state.belief == "held"
     last = desk.ask(api.Log(ref=str(made))).events[-1]
     assert (last.signed, last.actor) == (True, "human")
     assert sound(desk)

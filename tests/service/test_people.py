@@ -161,13 +161,16 @@ def test_a_conflict_ends_with_the_claim_on_its_other_side(desk: Desk, person: Pe
 
 
 def test_a_supersession_can_be_taken_back(desk: Desk, person: Person) -> None:
-    """The older note is current again, found by a plain recall, and told."""
+    """By a person, who endorsed it: then the older note is current again, found by a plain recall, and told."""
     id_ = person.rule()
     newer = desk.remember("Ask before a push.")
     person.seal(desk.act("supersede", id_, by=str(newer.id), sign=True).plan)
     assert RULE not in context_of(desk.start("s1"))
-    assert desk.act("unsupersede", id_).effect == "applied"
-    assert RULE in context_of(desk.start("s2"))
+    with pytest.raises(errors.NotSigner):
+        desk.act("unsupersede", id_)
+    assert RULE not in context_of(desk.start("s2"))
+    person.seal(desk.act("unsupersede", id_, sign=True).plan)
+    assert RULE in context_of(desk.start("s3"))
     assert desk.act("unsupersede", id_).effect == "kept"
 
 

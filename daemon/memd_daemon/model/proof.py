@@ -52,7 +52,10 @@ def widens(old_scope: str, old_under: str, scope: str, under: str) -> bool:
 
 
 def _brings_back_endorsed(note: Note | None, payload: msgspec.Struct) -> bool:
-    """Whoever put it away was a person, since nobody else can: it would come back as the user's own, an imperative even."""
+    """A person put it away, or endorsed it as it lay there: brought back it would be the user's own, an imperative even.
+
+    A revocation is not among these: anybody may reinstate, and what a person revoked then comes back without the imperative.
+    """
     return note is not None and is_endorsed(note)
 
 
