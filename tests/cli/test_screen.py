@@ -51,6 +51,17 @@ def test_a_pipe_gets_plain_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"[1]  {long.strip()}\n[2]  two lines \\u{{1b}}[0m\n"
 
 
+@pytest.mark.parametrize("tag", ["system-reminder", "SYSTEM_REMINDER", "/system-reminder", "command-name"])
+def test_a_pipe_gets_no_clients_tag(capsys: pytest.CaptureFixture[str], tag: str) -> None:
+    """Who reads it may be a model; any other bracket stays."""
+    screen.table(("text",), [(f"a <{tag}> b <T> c",)])
+    screen.say(f"a <{tag}> b < c")
+    screen.warn(f"a <{tag}>")
+    out, err = capsys.readouterr()
+    assert out == f"a \\u{{3c}}{tag}> b <T> c\na \\u{{3c}}{tag}> b < c\n"
+    assert err == f"a \\u{{3c}}{tag}>\n"
+
+
 @pytest.mark.parametrize(("width", "is_below"), [(100, False), (40, True)])
 def test_a_narrow_terminal_puts_the_last_column_below(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int, is_below: bool

@@ -249,6 +249,25 @@ def test_a_plan_does_nothing_beside_what_was_asked(asked: Asked, event: api.Plan
         checked(plan_of(event), asked)
 
 
+@pytest.mark.parametrize("ref", ["47", "[47]", " 47 ", str(NOTE), str(NOTE).upper(), "a-slug"])
+def test_a_plan_is_about_the_note_that_was_named(ref: str) -> None:
+    """By number or by uid; what a slug means only the daemon knows."""
+    sign.hold_to(ref, 47, str(NOTE))
+    if ref != "a-slug":
+        with pytest.raises(PlanDiffers, match=r"another note, \[48\]"):
+            sign.hold_to(ref, 48, str(OTHER))
+
+
+def test_a_key_file_is_the_one_that_its_name_says(tmp_path: Path) -> None:
+    """Another's in its place is refused before any passphrase is asked."""
+    mine, other = (signing.create_key(b"eight or more", n=signing.SCRYPT_N_MIN) for _ in range(2))
+    signing.write_key(signing.key_path(tmp_path, mine.key_id), mine)
+    assert sign.load(tmp_path, mine.key_id) == mine
+    signing.write_key(signing.key_path(tmp_path, other.key_id), mine)
+    with pytest.raises(signing.KeyDamaged, match="another key"):
+        sign.load(tmp_path, other.key_id)
+
+
 def test_the_signature_covers_the_very_bytes() -> None:
     """The digest is signing's, over the body, the content's digest and the revision of the plan."""
     event = event_of()

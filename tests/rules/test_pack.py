@@ -82,6 +82,17 @@ def test_what_does_not_fit_is_dropped_whole_and_named() -> None:
     )
 
 
+def test_what_a_person_endorsed_is_not_crowded_out() -> None:
+    """However many an agent writes, of whatever kind and however new: the endorsed ones have their room first, and their place."""
+    crowd = [make_one(i, **RULE, frame_class="agent", priority="high", content="word " * 30) for i in range(10, 60)]
+    task = {"kind": "task", "task": "open", "priority": "high"}
+    crowd += [make_one(i, **task, content="word " * 30, created_at=MARCH_4 + i) for i in range(60, 90)]
+    mine = [make_one(1, **RULE, frame_class="human", priority="low"), make_one(2, **task, frame_class="human")]
+    told = ids(decide(make_now(budget_tokens=500), [*crowd, *mine]))
+    assert (told[0], 2 in told) == (1, True)
+    assert {"budget"} == set(rules(decide(make_now(budget_tokens=500), [*crowd, *mine])).values())
+
+
 def test_the_cap_is_counted_in_the_clients_own_unit() -> None:
     """Emojis count two UTF-16 units; the whole text with its envelope stays within."""
     candidates = [make_one(i, **RULE, content="👍" * 100) for i in range(1, 40)]

@@ -77,20 +77,31 @@ class LogContract:
         pen.store.write(lambda txn: txn.append([good], at=NOON))
         assert pen.note(uid).provenance == "human"
 
-    @pytest.mark.parametrize("act", ["forgotten", "promoted", "amended", "restored"])
+    @pytest.mark.parametrize(
+        "act", ["forgotten", "promoted", "amended", "restored", "unsuperseded", "released", "reopened"]
+    )
     def test_what_only_a_signature_can_do_is_not_written_without_one(self, pen: Pen, act: str) -> None:
         """Not as anybody's: the fold would ignore it, so it is refused. Signed it stands."""
-        uid = pen.record(kind="directive" if act == "amended" else "finding")
+        uid = pen.record(kind={"amended": "directive", "reopened": "task"}.get(act, "finding"))
         pen.enrol(ANNA)
-        if act == "restored":
+        put_away = {
+            "restored": ("archived", ev.Reasoned()),
+            "unsuperseded": ("superseded", ev.ByNote(by=b"o" * 16)),
+            "released": ("absorbed", ev.ByNote(by=b"o" * 16)),
+            "reopened": ("closed", ev.Reasoned()),
+        }
+        if act in put_away:
             pen.endorse(uid, ANNA)
-            pen.act(uid, "archived", ev.Reasoned(), by=ANNA)
+            pen.act(uid, *put_away[act], by=ANNA)
         newest = pen.note(uid).revisions[-1].content
         payload = {
             "forgotten": ev.Nothing(),
             "promoted": ev.Promoted(to="human", revision=1, content=newest),
             "amended": ev.Amended(scope="global"),
             "restored": ev.Reasoned(),
+            "unsuperseded": ev.ByNote(),
+            "released": ev.ByNote(),
+            "reopened": ev.Reasoned(),
         }[act]
         before = pen.note(uid)
         with pytest.raises(NotSigned):

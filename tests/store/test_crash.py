@@ -112,3 +112,13 @@ def test_a_ledger_of_another_run_of_the_machine_is_set_aside(home: Path) -> None
     assert ledger.replied(b"r") is None
     ledger.close()
     assert (home / "store/ledger/data.mdb.unsynced").stat().st_size > 0
+
+
+def test_a_ledger_that_is_none_is_set_aside(home: Path) -> None:
+    """Whatever lies in its place: a note told twice is better than a daemon that cannot start."""
+    open_ledger(home).close()
+    (home / "store/ledger/data.mdb").write_bytes(b"not a database, and long enough to be one " * 1000)
+    ledger = open_ledger(home)
+    assert ledger.replied(b"r") is None
+    ledger.close()
+    assert (home / "store/ledger/data.mdb.unsynced").read_bytes().startswith(b"not a database")

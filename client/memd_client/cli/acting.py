@@ -40,8 +40,9 @@ def carry_out(act: str, ref: str, as_json: bool, *, options: tuple[str, ...] = (
         acted = memd.act(act, ref, sign=_may_sign(memd, act, to), **fields)
         id_, uid, effect, told = acted.id, acted.uid, acted.effect, acted.told
         if acted.plan is not None:
-            from memd_client.cli.sign import Asked, seal
+            from memd_client.cli.sign import Asked, hold_to, seal
 
+            hold_to(ref, id_, uid)
             asked = Asked(act=act, id=id_, uid=uid, options=options, **_particulars(fields))
             sealed = seal(memd, acted.plan, asked)
             effect, told = "applied", [*told, *sealed.told]

@@ -2,6 +2,7 @@
 
 - On a terminal words are laid out and coloured by rich, which is imported only then (NO_COLOR and TERM=dumb are respected).
   Into a pipe they are plain, one line for each row, nothing cut.
+- What goes into a pipe may be read by a model, so no text brings a client's tag there.
 - No text of a note reaches a terminal as it is: control characters, ANSI, bidi overrides, zero-width and filler characters are
   shown as ``\\u{…}``, as the daemon's frames show them to a model. Rich's markup is never read: styles come beside the text.
   On a terminal lines break at words and go on under where they began; what is to be pasted is left in one piece.
@@ -22,6 +23,7 @@ import click
 import msgspec
 
 from memd_client import wrap
+from memd_hooks.harness.tags import LESS_THAN, without_tags
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,6 +54,16 @@ def safe_line(text: str) -> str:
     return safe(" ".join(text.split()))
 
 
+def piped(text: str) -> str:
+    """``text`` as a pipe may get it, safe: who reads it may be a model, to which a client's tag is the client's word."""
+    text = safe(text)
+    if not any(bracket in text for bracket in LESS_THAN):
+        return text
+    from memd_hooks.harness import BY_NAME  # here, since few texts hold a bracket
+
+    return without_tags(text, sorted({tag for harness in BY_NAME.values() for tag in harness.TAGS}))
+
+
 def _shown(match: re.Match[str]) -> str:
     char = match.group()
     hidden = unicodedata.category(char) in _HIDDEN_CATEGORIES or _FILLERS.match(char)
@@ -76,7 +88,7 @@ def say(*parts: Part, hang: int | None = None, whole: bool = False) -> None:
     and the bar that the line begins with. ``whole``: never broken, for what is to be pasted.
     """
     if not is_terminal():
-        click.echo("".join(safe(_words(part)) for part in parts))
+        click.echo(piped("".join(_words(part) for part in parts)))
         return
     with _aside():
         _lay(console(), styled(*parts), hang, whole)
@@ -84,7 +96,7 @@ def say(*parts: Part, hang: int | None = None, whole: bool = False) -> None:
 
 def warn(text: str) -> None:
     """A line of memd's own on stderr, commands in it named as they can be typed here."""
-    text = safe(spoken(text))
+    text = piped(spoken(text))
     with _aside():
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns
@@ -148,7 +160,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Part]], spare: Sequenc
         return
     if not is_terminal():
         for row in rows:
-            click.echo("  ".join(safe_line(_words(part)) for part in row).rstrip())
+            click.echo(piped("  ".join(safe_line(_words(part)) for part in row)).rstrip())
         return
     with _aside():
         _draw(console(), columns, rows, spare)

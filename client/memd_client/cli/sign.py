@@ -8,6 +8,7 @@ wiped within this one process.
 """
 
 import os
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,9 @@ from memd_client.cli.plan import checked as checked
 from memd_client.cli.plan import shown as shown
 from memd_client.memd import Memd, Refused
 from memd_client.signing import SigningError
+
+
+_UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def digests(plan: api.Plan) -> list[bytes]:
@@ -48,15 +52,26 @@ class KeyElsewhere(SigningError):
     """The key of this store is {}, and its file is not here ({}); the key files that are here open nothing in it. Put your copy back, or make another key with your recovery code: `memd human init --recover`."""  # noqa: E501
 
 
+def hold_to(ref: str, id_: int, uid: str) -> None:
+    """Raises PlanDiffers where the person named another note than the one that the daemon speaks of, as far as names tell it."""
+    named = ref.strip().removeprefix("[").removesuffix("]")
+    is_number = named.isascii() and named.isdigit()
+    if (is_number and int(named) != id_) or (_UID.fullmatch(named) and named.lower() != uid):
+        raise PlanDiffers(f"another note, [{id_}]")
+
+
 def load(home: Path, key_id: bytes) -> signing.KeyFile:
-    """The key file of an enrolled key. Raises KeyElsewhere, and what `signing.load_key` raises."""
+    """The key file of an enrolled key. Raises KeyElsewhere, KeyDamaged where it is another's, and what `signing.load_key` raises."""
     path = signing.key_path(home, key_id)
     try:
-        return signing.load_key(path)
+        key = signing.load_key(path)
     except signing.KeyMissing:
         if keys(home):
             raise KeyElsewhere(signing.fingerprint_of(key_id), path) from None
         raise
+    if key.key_id != key_id:
+        raise signing.KeyDamaged(path, "it holds another key than its name says")
+    return key
 
 
 def sign_with(

@@ -16,10 +16,10 @@ What a reader can rely on:
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 from memd_daemon.limits import LINE_MAX_CHARS
+from memd_hooks.harness.tags import without_tags
 
 FURTHER: Final = "  | "
 """How every line of a content but the first begins."""
@@ -31,7 +31,6 @@ _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _HIDDEN: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
-_LESS_THAN: Final = "<\u2039\u2329\u27e8\u3008\ufe64\uff1c"
 _LINE_SPACE: Final = re.compile(r"[ \t\r\n]+")
 _GOES_ON: Final = re.compile(r":(?=\s|\Z)|(?<=\s)\[")
 _QUOTE_LOOKALIKES: Final = frozenset("\u02ba\u201f\u2033\u3003\u301d\u301e\u301f\uff02")
@@ -56,27 +55,13 @@ def _shown(match: re.Match[str]) -> str:
     return _named(char) if hidden else char
 
 
-@lru_cache
-def _tag_pattern(tags: tuple[str, ...]) -> re.Pattern[str] | None:
-    """The bracket that opens one of ``tags``, opening or closing, with a namespace, or ``-``, ``_`` and spaces exchanged."""
-    if not tags:
-        return None
-    names = "|".join(r"[-_\s]*".join(map(re.escape, re.split(r"[-_\s]+", tag))) for tag in tags)
-    return re.compile(rf"[{_LESS_THAN}](?=[\s/]*(?:\w+\s*:\s*)?(?:{names})(?![A-Za-z0-9]))", re.IGNORECASE)
-
-
-def _without_tags(text: str, tags: Sequence[str]) -> str:
-    pattern = _tag_pattern(tuple(tags))
-    return pattern.sub(lambda match: _named(match.group()), text) if pattern else text
-
-
 def escape_content(text: str, tags: Sequence[str]) -> str:
     """A note's content as it stands after its frame: the first line, then the further ones in their own column.
 
     ``tags`` are the names of the tags that the clients use for their own words. Idempotent only for text without line breaks.
     """
     visible = _SUSPECT.sub(_shown, text.replace("\r\n", "\n"))
-    return _without_tags(visible, tags).replace("\n", "\n" + FURTHER)
+    return without_tags(visible, tags).replace("\n", "\n" + FURTHER)
 
 
 def escape_line(text: str, tags: Sequence[str], limit: int = LINE_MAX_CHARS, stops: str = "") -> str:
@@ -90,7 +75,7 @@ def escape_line(text: str, tags: Sequence[str], limit: int = LINE_MAX_CHARS, sto
         line = line[: limit - 1] + "…"
     strays = _strays(line)
     escaped = "".join(_escaped(char, index in strays or char in stops) for index, char in enumerate(line))
-    return _without_tags(_SUSPECT.sub(_shown, escaped), tags)
+    return without_tags(_SUSPECT.sub(_shown, escaped), tags)
 
 
 def held_apart(text: str, tags: Sequence[str], stops: str = "") -> str:

@@ -1,6 +1,7 @@
 """The rules that judge notes together: what goes into one block of a budget and a cap (delivery.md, "Budget").
 
-- Notes are taken in the bundle's order, each in its barest rendering; one that does not fit is dropped whole, and a smaller one
+- What a person endorsed is taken first, so that no number of notes that agents write leaves it out; then the others. Findings are
+  taken by their score alone. Notes are taken in the bundle's order, each in its barest rendering; one that does not fit is dropped whole, and a smaller one
   after it may still go in. What room is left goes to the lines below the notes, in the same order: so lines never decide that
   a note is dropped.
 - A correction is taken right before what it corrects; where it does not fit, what it corrects does not go either.
@@ -144,6 +145,8 @@ class _Note:
         is_free = now.rest is None or self.is_sure or candidate.endorsed
         self.budget_tokens = now.block_tokens if is_free else now.terms(candidate).budget_tokens
         self.is_tombstone = is_revoked_directive(candidate)
+        is_ranked = self.view.note.kind == Kind.FINDING  # by its score, in which it counts who stands behind it
+        self.goes_first = candidate.endorsed and not self.view.revoked and not is_ranked
         self.least_tokens = 0 if self.view.revoked else len(self.view.content) // BYTES_PER_TOKEN
         """What the note costs at least, known without a rendering: most of a large store does not fit."""
 
@@ -242,10 +245,10 @@ def _links(views: Sequence[NoteView]) -> Iterator[tuple[int, int]]:
 
 
 def _turns(notes: Sequence[_Note], corrections: dict[int, list[_Note]]) -> list[_Note]:
-    """The notes in the order in which they are tried: the sure ones, then the bundle's order, with each correction before what it
-    corrects."""
+    """The notes in the order in which they are tried: the sure ones, what a person endorsed, then the rest and all findings, each in
+    the bundle's order, with each correction before what it corrects."""
     tried: dict[int, _Note] = {}
-    for note in sorted(notes, key=lambda note: not note.is_sure):
+    for note in sorted(notes, key=lambda note: (not note.is_sure, not note.goes_first)):
         for turn in (*corrections.get(note.view.id, ()), note):
             tried.setdefault(turn.view.id, turn)
     return list(tried.values())

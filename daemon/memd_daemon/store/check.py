@@ -136,6 +136,10 @@ class _Log:
         self._newest_hlc = max(self._newest_hlc, header.hlc)
         if (header.origin, header.seq) != (origin, seq):
             yield at_commit(origin, seq, f"says that it is commit {header.seq} of origin {uid_text(header.origin)}")
+        if origin == self._own and header.store != self._snapshot.info.store:
+            yield at_commit(
+                origin, seq, f"was written in the store {uid_text(header.store)}, and this says it is another"
+            )
         if prev and header.prev != prev:
             yield at_commit(origin, seq, "does not follow the one before it: one of the two was edited or moved")
         if header.events != digests:
@@ -173,6 +177,17 @@ class _Log:
             yield at_event(origin, seq, index, "is not entered under its note", REINDEX, uid=event.uid)
         elif entered < place and origin == keys.of_place(entered)[1] == self._own:
             yield at_event(origin, seq, index, "stands in an earlier commit already", LOOK, uid=event.uid)
+        elif entered < place and not self._is_same(entered, digest):
+            yield at_event(
+                origin, seq, index, "is called as another event is: one of the two was forged", uid=event.uid
+            )
+
+    def _is_same(self, place: bytes, digest: bytes) -> bool:
+        try:
+            stored = self._snapshot.stored_at(place)
+        except UNREADABLE:
+            return True  # named where it stands
+        return stored is None or ev.event_digest(stored.body, stored.sig) == digest
 
     def _end_of(self, origin: bytes, seq: int, digest: bytes) -> Iterator[Fault]:
         head = self._kv.get(keys.META, keys.META_HEAD)

@@ -351,7 +351,7 @@ class LmdbLedger(TableLedger):
 
 def open_ledger(home: Path, *, accept_any_fs: bool = False, map_bytes: int = LEDGER_MAP_RESERVED_BYTES) -> LmdbLedger:
     """The ledger under ``home``. One that was open when the machine went down is set aside: nobody synced it, so its pages may be
-    of different moments, and a note told twice is better than a daemon that cannot start."""
+    of different moments, and a note told twice is better than a daemon that cannot start. So is one that cannot be opened."""
     folder = fs.prepare(home, "store", "ledger", accept_any_fs=accept_any_fs)
     try:
         boot = _boot()
@@ -361,7 +361,11 @@ def open_ledger(home: Path, *, accept_any_fs: bool = False, map_bytes: int = LED
         (folder / _BOOT).write_text(boot)
     except OSError as error:
         raise fs.typed(error.errno or 0, str(error), folder) from error
-    environment = _open_environment(folder, keys.LEDGER_TABLES, sync=False, map_bytes=map_bytes)
+    try:
+        environment = _open_environment(folder, keys.LEDGER_TABLES, sync=False, map_bytes=map_bytes)
+    except StoreDamaged:
+        _set_aside(folder)
+        environment = _open_environment(folder, keys.LEDGER_TABLES, sync=False, map_bytes=map_bytes)
     return LmdbLedger(environment, folder)
 
 

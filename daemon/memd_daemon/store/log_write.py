@@ -391,6 +391,9 @@ class LogTxn(LogSnapshot):
         """Every derived table but the vectors made anew; gives the number of notes."""
         for table in keys.REBUILT:
             self.kv.clear(table)
+        for id_, uid in self.kv.scan(keys.IDS):  # a note keeps the number that people quote
+            if self.kv.get(keys.ALIASES, uid) is None:
+                self.kv.put(keys.ALIASES, uid, id_)
         self._identity = None
         self.trusted.settle()
         subjects = self._enter_all()
