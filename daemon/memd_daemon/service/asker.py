@@ -22,15 +22,7 @@ from memd_daemon.model.words import Actor, Surface
 from memd_daemon.service.clients import PEER, nearest
 from memd_daemon.service.names import id_kept
 from memd_daemon.store.port import Ledger
-
-SESSION_NAMES: Final = {
-    "CLAUDE_CODE_SESSION_ID": "claude",
-    "CODEX_SESSION_ID": "codex",
-    "CODEX_THREAD_ID": "codex",
-    "COPILOT_AGENT_SESSION_ID": "copilot",
-    "GEMINI_SESSION_ID": "gemini",
-}
-"""Environment variables by which a client's own shell says which session it is of, and that client."""
+from memd_hooks.harness.sessions import SESSION_NAMES
 
 CLAIMABLE: Final = (Surface.CLI, Surface.TUI, Surface.UI, Surface.IMPORT)
 """Surfaces that a client may say it is; the others are the daemon's own doors."""
@@ -87,7 +79,7 @@ def live_session(ledger: Ledger, env: Mapping[str, str], pid: int) -> Context | 
     it is would be a guess.
     """
     found: dict[str, Context] = {}
-    for name, harness in SESSION_NAMES.items():
+    for harness, name in ((harness, name) for harness, names in SESSION_NAMES.items() for name in names):
         context = ledger.context(id_kept(env[name]), "") if env.get(name) else None
         if context is not None and not context.ended and context.harness == harness:
             found[context.session] = context

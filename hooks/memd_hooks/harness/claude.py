@@ -42,6 +42,7 @@ PERSON_ENTRY_POINTS: tuple[str, ...] = ("cli", "claude-vscode", "claude-desktop"
 
 # What forks a session of another process names it here, and nowhere else: neither its events nor its environment do.
 RESUME_FLAGS: tuple[str, ...] = ("--resume", "-r")
+SESSION_NAMES: tuple[str, ...] = ("CLAUDE_CODE_SESSION_ID",)  # variables that name the session in the shells it starts
 
 SAMPLE_SESSION = "memd-probe"  # the session that `sample` speaks of
 
@@ -294,7 +295,7 @@ def _is_foreign(payload: _Payload, env: Mapping[str, str]) -> bool:
         return True
     if transcript and any(mark in transcript for mark in _FOREIGN_TRANSCRIPTS):
         return True
-    if env.get("CLAUDE_CODE_SESSION_ID") == payload.session_id:
+    if any(env.get(name) == payload.session_id for name in SESSION_NAMES):
         return False
     return any(env.get(name) for name in FOREIGN_ENVIRONMENT)
 

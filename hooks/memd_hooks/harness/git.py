@@ -14,6 +14,7 @@ git directory (a commit made while a rebase stands still has an ordinary line).
 from collections.abc import Mapping
 
 from memd_hooks.events import HookAnswer, HookEvent, Moment
+from memd_hooks.harness.sessions import SESSION_NAMES
 
 NAME: str = "git"
 CAP_UNITS: int = 0  # git shows a hook's words to a person, never to a model
@@ -22,13 +23,6 @@ CLIENT_NAMES: tuple[str, ...] = ("git",)
 PERSON_ENTRY_POINTS: tuple[str, ...] = ()
 RESUME_FLAGS: tuple[str, ...] = ()
 
-# One row per client: the variables that name its session, the more exact one first.
-_SESSIONS = (
-    ("CLAUDE_CODE_SESSION_ID",),
-    ("CODEX_SESSION_ID", "CODEX_THREAD_ID"),
-    ("COPILOT_AGENT_SESSION_ID",),
-    ("GEMINI_SESSION_ID",),
-)
 _REPLAYS = ("rebase", "cherry-pick", "am", "merge", "pull")
 
 
@@ -60,7 +54,7 @@ def cost_units(text: str) -> int:
 def _session(env: Mapping[str, str]) -> str:
     found = [
         next((env[name] for name in names if env.get(name, "").isprintable() and env.get(name)), "")
-        for names in _SESSIONS
+        for names in SESSION_NAMES.values()
     ]
     named = [session for session in found if session]
     return named[0] if len(named) == 1 else ""
