@@ -29,6 +29,7 @@ from memd_daemon import errors, limits
 from memd_daemon.fair import FairQueue
 from memd_daemon.service.clients import PEER
 from memd_daemon.service.hookcounts import named
+from memd_daemon.service.text import told_back
 
 log: Final = logging.getLogger("memd.server")
 
@@ -303,7 +304,7 @@ class Server:
         shape, handler = api.VERBS.get(name), self._handlers.get(name)
         try:
             if shape is None or handler is None:
-                raise errors.UnknownVerb(name)
+                raise errors.UnknownVerb(told_back(name))
             answer = handler(_decoded(body, shape))
         except errors.MemdError as refusal:
             return refused(refusal)
@@ -340,7 +341,7 @@ def _decoded(body: list[bytes], shape: type[api.Request]) -> api.Request:
     try:
         return msgspec.msgpack.decode(body[0] if body else b"", type=shape)
     except msgspec.DecodeError as problem:
-        raise errors.BadRequest(str(problem)[: limits.LINE_MAX_CHARS]) from problem
+        raise errors.BadRequest(told_back(str(problem), limits.LINE_MAX_CHARS)) from problem
 
 
 def error_body(refusal: errors.MemdError) -> bytes:

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from memd_daemon import errors, limits
+from memd_daemon import errors
 from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
@@ -16,6 +16,7 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import note_at, uid_at
 from memd_daemon.service.repos import Place
 from memd_daemon.service.sheet import Sheet
+from memd_daemon.service.text import quoted
 from memd_daemon.service.wanted import bound, unbindable
 
 
@@ -160,7 +161,7 @@ def _without_row(note: Note, other: Note) -> Note:
 
 def _resolution(word: str) -> str:
     if word not in _TURNED:
-        raise errors.UnknownWord("resolution", repr(word[: limits.QUOTED_INPUT_MAX_CHARS]), ", ".join(_TURNED))
+        raise errors.UnknownWord("resolution", quoted(word), ", ".join(_TURNED))
     return word
 
 

@@ -16,11 +16,12 @@ from typing import Final
 
 import msgspec
 
-from memd_daemon import errors, limits
+from memd_daemon import errors
 from memd_daemon.model.delivery import Context
 from memd_daemon.model.words import Actor, Surface
 from memd_daemon.service.clients import PEER, nearest
 from memd_daemon.service.names import id_kept
+from memd_daemon.service.text import quoted
 from memd_daemon.store.port import Ledger
 from memd_hooks.harness.sessions import SESSION_NAMES
 
@@ -57,7 +58,7 @@ def asker_of(ledger: Ledger, env: Mapping[str, str], surface: str) -> Asker:
     if joined is not None:
         return joined
     if surface not in CLAIMABLE:
-        raise errors.UnknownWord("surface", repr(surface[: limits.QUOTED_INPUT_MAX_CHARS]), ", ".join(CLAIMABLE))
+        raise errors.UnknownWord("surface", quoted(surface), ", ".join(CLAIMABLE))
     context = live_session(ledger, env, PEER.get())
     if context is None:
         return Asker(actor=Actor.AGENT, surface=Surface(surface))

@@ -21,6 +21,7 @@ from memd_daemon.service.near import Look, Verdict
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import held_by
 from memd_daemon.service.repos import GLOBAL
+from memd_daemon.service.text import quoted
 from memd_daemon.service.wanted import Wanted, checked_reason
 from memd_daemon.store.port import Snapshot
 
@@ -39,7 +40,7 @@ def placed(parts: Parts, request: api.Remember, wanted: Wanted) -> Wanted:
                 raise errors.OnlyOnLadder(name)
         return wanted
     if level not in LEVELS:
-        raise errors.UnknownWord("level", repr(level[: limits.QUOTED_INPUT_MAX_CHARS]), ", ".join(LEVELS))
+        raise errors.UnknownWord("level", quoted(level), ", ".join(LEVELS))
     if level == "atom":
         raise errors.TranscriptsNotKept if request.source_ref else errors.SourceUnknown
     if wanted.provenance is Provenance.AUTO:

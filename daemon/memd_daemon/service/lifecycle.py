@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from memd_client import api
-from memd_daemon import errors, limits
+from memd_daemon import errors
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
 from memd_daemon.service import acts_belief, acts_currency, acts_shelf, shown
@@ -21,6 +21,7 @@ from memd_daemon.service.people import PlanBook, key_in_use
 from memd_daemon.service.refs import holder_of, note_at
 from memd_daemon.service.repos import place_of
 from memd_daemon.service.sheet import Planned, Sheet
+from memd_daemon.service.text import quoted
 from memd_daemon.service.wanted import checked_reason
 from memd_daemon.store.port import Snapshot, Txn
 
@@ -51,7 +52,7 @@ ACTS: Final[dict[str, Build]] = {
 def act(parts: Parts, plans: PlanBook, request: api.Act) -> api.Acted:
     """Carries out one act. Raises NoSuchNote, Forgotten and the act's own refusals; then nothing is recorded."""
     if request.act not in ACTS:
-        raise errors.UnknownWord("act", repr(request.act[: limits.QUOTED_INPUT_MAX_CHARS]), ", ".join(ACTS))
+        raise errors.UnknownWord("act", quoted(request.act), ", ".join(ACTS))
     case = Case(
         request=request,
         asker=asker_of(parts.ledger, request.env, request.surface),

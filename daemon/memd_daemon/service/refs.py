@@ -8,6 +8,7 @@ from memd_daemon import errors, limits
 from memd_daemon.model.ids import NO_UID, uid_from_text
 from memd_daemon.model.note import Note
 from memd_daemon.service.names import id_kept
+from memd_daemon.service.text import told_back
 from memd_daemon.store.port import Ledger, Snapshot
 
 
@@ -17,9 +18,9 @@ def note_at(snapshot: Snapshot, ref: str) -> Note:
     uid = _uid(snapshot, text)
     note = snapshot.note(uid) if uid else None
     if note is None:
-        raise errors.NoSuchNote(_told(ref))
+        raise errors.NoSuchNote(told_back(ref))
     if note.forgotten:
-        raise errors.Forgotten(_told(ref))
+        raise errors.Forgotten(told_back(ref))
     return note
 
 
@@ -27,7 +28,7 @@ def uid_at(snapshot: Snapshot, ref: str) -> bytes:
     """The uid that ``ref`` names, also of a note that was forgotten. Raises NoSuchNote."""
     uid = _uid(snapshot, ref.strip().removeprefix("[").removesuffix("]"))
     if uid is None:
-        raise errors.NoSuchNote(_told(ref))
+        raise errors.NoSuchNote(told_back(ref))
     return uid
 
 
@@ -66,8 +67,3 @@ def _uid(snapshot: Snapshot, text: str) -> bytes | None:
     if text.isascii() and text.isdigit() and len(text) <= limits.NOTE_ID_MAX_DIGITS:
         return snapshot.uid_of(int(text))
     return uid_from_text(text) or snapshot.uid_of_slug(text)
-
-
-def _told(ref: str) -> str:
-    """A short printable form, since a refusal is shown on a terminal."""
-    return "".join(c if c.isprintable() else "?" for c in ref[: limits.QUOTED_INPUT_MAX_CHARS])

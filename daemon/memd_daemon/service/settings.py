@@ -29,6 +29,7 @@ from memd_daemon.service.names import is_safe
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.people import PlanBook, SignedAct, key_in_use
 from memd_daemon.service.repos import path_of, place_of
+from memd_daemon.service.text import quoted, told_back
 from memd_daemon.store.port import Draft, Snapshot, Txn
 
 OFF: Final = "off"
@@ -63,7 +64,7 @@ def _key(name: str) -> Key:
     if key is None:
         near = difflib.get_close_matches(name, KEYS, n=1, cutoff=limits.SETTING_NEAR_SHARE)
         meant = f" (did you mean `{near[0]}`?)" if near else ""
-        raise errors.UnknownSetting(name[: limits.QUOTED_INPUT_MAX_CHARS], meant)
+        raise errors.UnknownSetting(told_back(name), meant)
     return key
 
 
@@ -230,7 +231,7 @@ def _make(parts: Parts, key: Key, request: api.ChangeSetting) -> Make:
     if key.name in LISTS:
         return _make_list(parts, key, request)
     if request.how != "set" or len(request.values) != 1:
-        raise errors.BadSetting(key.name, _quoted(" ".join(request.values)), f"one value, {key.takes}")
+        raise errors.BadSetting(key.name, quoted(" ".join(request.values)), f"one value, {key.takes}")
     given = request.values[0].strip()
     text = _end_of_pause(parts, key, given) if key.name == PAUSE else _checked(key, given, given)
     return lambda _: text
@@ -246,11 +247,7 @@ def _read(key: Key, text: str, given: str) -> Value:
     try:
         return key.read(text)
     except (ValueError, OverflowError):
-        raise errors.BadSetting(key.name, _quoted(given), key.takes) from None
-
-
-def _quoted(given: str) -> str:
-    return repr(given[: limits.QUOTED_INPUT_MAX_CHARS])
+        raise errors.BadSetting(key.name, quoted(given), key.takes) from None
 
 
 def _end_of_pause(parts: Parts, key: Key, given: str) -> str:
@@ -265,16 +262,16 @@ def _end_of_pause(parts: Parts, key: Key, given: str) -> str:
         if end_ms == OPEN_END:
             return written(PAUSE, end_ms)
     if not limits.SETTING_PAUSE_MIN_MS <= end_ms - now_ms <= limits.SETTING_PAUSE_MAX_MS:
-        raise errors.BadSetting(PAUSE, _quoted(given), key.takes)
+        raise errors.BadSetting(PAUSE, quoted(given), key.takes)
     return moment(end_ms)
 
 
 def _make_list(parts: Parts, key: Key, request: api.ChangeSetting) -> Make:
     if request.how not in ("set", "add", "remove"):
-        raise errors.UnknownWord("change", _quoted(request.how), "set, unset, add, remove")
+        raise errors.UnknownWord("change", quoted(request.how), "set, unset, add, remove")
     is_new = request.how != "remove"
     if not all(one.strip() for one in request.values):  # it would mean the directory where somebody stands
-        raise errors.BadSetting(key.name, _quoted(""), key.takes)
+        raise errors.BadSetting(key.name, quoted(""), key.takes)
     given = [_repository(parts, request.cwd, one, is_new=is_new) for one in request.values]
 
     def make(settings: Settings) -> str:
@@ -296,8 +293,8 @@ def _repository(parts: Parts, cwd: str, given: str, *, is_new: bool) -> str:
         return given
     path = Path(real_path(str(Path(cwd) / given)))
     if is_new and not os.path.isdir(path):  # noqa: PTH112 -- Path raises for a name that no directory can have
-        raise errors.NotIgnorable(_quoted(given), "there is no such directory")
+        raise errors.NotIgnorable(quoted(given), "there is no such directory")
     if not is_safe(str(path)) or not str(path).isprintable():
-        raise errors.NotIgnorable(_quoted(given), "its path cannot be kept as it is")
+        raise errors.NotIgnorable(quoted(given), "its path cannot be kept as it is")
     place = place_of(parts, str(path))
     return place.scope if place.checkout.common else str(path)

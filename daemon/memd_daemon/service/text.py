@@ -10,6 +10,16 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？])|\n")
 _WORD: Final = re.compile(r"\w+")
 
 
+def told_back(given: str, limit: int = limits.QUOTED_INPUT_MAX_CHARS) -> str:
+    """What somebody gave, as a refusal repeats it: one short printable line, since it is shown on a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in given[:limit])
+
+
+def quoted(given: str) -> str:
+    """Likewise, between quotes, and nothing invisible in it: for a word that is none memd knows."""
+    return repr(given[: limits.QUOTED_INPUT_MAX_CHARS])
+
+
 def normal(text: str) -> str:
     """The text in NFC, as it is stored."""
     return unicodedata.normalize("NFC", text)

@@ -134,14 +134,14 @@ def word_of(vocabulary: type[E], what: str, value: str) -> E:
     try:
         return vocabulary(value)
     except ValueError:
-        raise errors.UnknownWord(what, repr(value[: limits.QUOTED_INPUT_MAX_CHARS]), ", ".join(vocabulary)) from None
+        raise errors.UnknownWord(what, text.quoted(value), ", ".join(vocabulary)) from None
 
 
 def _provenance(value: str) -> Provenance:
     if value == Provenance.HUMAN:
         raise errors.HumanNotSettable("REF")
     if value not in WRITABLE:
-        raise errors.UnknownWord("provenance", repr(value[: limits.QUOTED_INPUT_MAX_CHARS]), ", ".join(WRITABLE))
+        raise errors.UnknownWord("provenance", text.quoted(value), ", ".join(WRITABLE))
     return Provenance(value)
 
 
@@ -172,7 +172,7 @@ def scope_of(value: str, asker: Asker, place: Place) -> str:
         if not asker.session:
             raise errors.NoSession
         return session_scope(asker.session)
-    raise errors.UnknownWord("scope", repr(value[: limits.QUOTED_INPUT_MAX_CHARS]), "repo, global, session")
+    raise errors.UnknownWord("scope", text.quoted(value), "repo, global, session")
 
 
 def under_at(value: str, place: Place, cwd: str) -> str:
@@ -241,9 +241,8 @@ def _refuse_part(given: str) -> None:
         raise errors.AnchorKindUnsupported(_shown(given), "a file that is there")
 
 
-def _shown(value: str) -> str:
-    """A path as a refusal shows it: one printable line."""
-    return "".join(c if c.isprintable() else "?" for c in value)[: limits.LINE_MAX_CHARS]
+def _shown(path: str) -> str:
+    return text.told_back(path, limits.LINE_MAX_CHARS)
 
 
 def _may_be(parts: Parts, wanted: Wanted, *, endorsed: bool) -> None:

@@ -31,6 +31,7 @@ from memd_daemon.service.names import id_kept
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import note_at, session_begun, uid_at
 from memd_daemon.service.repos import Place, place_of
+from memd_daemon.service.text import quoted
 from memd_daemon.service.views import grounded, view_from_log
 from memd_daemon.store.port import Ledger, Snapshot
 from memd_hooks.events import HookEvent, Moment, StartSource
@@ -104,7 +105,7 @@ def why(parts: Parts, deliverer: Deliverer, request: api.Why) -> api.WhyReply:
 def _asked(request: api.Why) -> list[str]:
     unknown = next((moment for moment in request.at if moment not in MOMENTS), None)
     if unknown is not None:
-        raise errors.UnknownWord("moment", repr(unknown[: limits.QUOTED_INPUT_MAX_CHARS]), ", ".join(MOMENTS))
+        raise errors.UnknownWord("moment", quoted(unknown), ", ".join(MOMENTS))
     return list(request.at or ASKED)
 
 
@@ -124,7 +125,7 @@ def _context(parts: Parts, place: Place, request: api.Why) -> Context | None:
     if named:
         session = session_begun(parts.ledger, named)
         if not parts.ledger.contexts_of(session):
-            raise errors.NoSuchSession(repr(named[: limits.QUOTED_INPUT_MAX_CHARS]))
+            raise errors.NoSuchSession(quoted(named))
         return _context_of(parts.ledger, session, request.agent)
     here = [c for c in parts.ledger.contexts() if c.repo == place.scope and not c.agent]
     newest = max(here, key=lambda c: (_is_live(parts, c), c.last_at), default=None)
@@ -137,7 +138,7 @@ def _context_of(ledger: Ledger, session: str, agent: str) -> Context | None:
     begun = [c for c in ledger.contexts_of(session) if agent and c.agent.startswith(agent)]
     found = exact or (begun[0] if len(begun) == 1 else None)
     if found is None and agent:
-        raise errors.NoSuchSession(repr(f"{session}/{agent}"[: limits.QUOTED_INPUT_MAX_CHARS]))
+        raise errors.NoSuchSession(quoted(f"{session}/{agent}"))
     return found
 
 
