@@ -184,6 +184,8 @@ HEAP_ARENAS_MAX: Final = 2  # of the C allocator: threads share them, since few 
 HEAP_LARGE_BLOCK_BYTES: Final = 1024 * 1024  # a larger one goes back when freed; below, page faults would slow a search
 FILE_BLOCK_BYTES: Final = 1024 * 1024  # read at once for a checksum
 FUSION_CANDIDATES: Final = 100  # of each list
+FUSION_COSINE_LOW: Final = 0.15  # of a short list: what a text has with one that says nothing of it, and so no relevance
+FUSION_COSINE_HIGH: Final = 0.5  # there: near enough to count whole; about where the gate opens for a full vector
 FUSION_LEXICAL_WEIGHT: Final = 0.5  # 0.5 to 0.7 are level on the evaluation sets together (scripts/bench_retrieval.py)
 TERM_MAX_CHARS: Final = 100  # of one indexed word: a longer one is nobody's word
 WORD_FIELD_WEIGHTS: Final = {"stem": 1.0, "exact": 0.25, "gram": 1.0}  # an exact word counts beside its stem
@@ -266,6 +268,8 @@ EMBED_PATIENCE_S: Final = 0.2  # then a vector is computed all the same
 WORDS_WAIT_S: Final = (
     20.0  # an explicit question waits this long for an index that is loading; a rebuild of 10,000 notes takes 5
 )
+RECALL_QUEUE_WAIT_S: Final = 1.0  # for vectors of what was written just now: a batch takes that long on a slow machine
+RECALL_QUEUE_NOTES_MAX: Final = 16  # a longer queue is an import, which nobody waits for: one batch
 WORDS_PENDING_MAX: Final = 200  # searched in memory until then; a commit of the word index costs 30 to 150 ms
 
 NAMES_KNOWN_MAX: Final = 1_000  # ids and paths whose redaction is remembered: a session's come with each of its hooks

@@ -15,6 +15,7 @@ from memd_daemon.index.terms import terms_of
 from memd_daemon.model.ids import uid_from_text
 from memd_daemon.service.recall import weighed
 from tests.service.desk import Desk, make_repo
+from tests.service.test_people import Person
 
 QUESTION = "which port does the service listen on?"
 
@@ -108,6 +109,51 @@ def test_a_note_is_found_before_any_index_is_in(tmp_path: Path) -> None:
     search.load_words()
     assert [f.note.id for f in desk.recall(QUESTION).found] == [made.id]
     desk.close()
+
+
+def test_a_note_just_written_comes_before_an_endorsed_one_that_says_nothing_of_it(desk: Desk) -> None:
+    """Before its vector is in as after: nothing that is merely there is made relevant by being alone with its vector."""
+    search = desk.daemon.parts.search
+    search.load_model()
+    Person(desk).rule("Never commit to main.")
+    search.embed_waiting(lambda: False)
+    made = desk.remember("The zulu thing is kept in zulu.cfg")
+    for _ in range(2):
+        first, *rest = desk.recall("zulu thing").found
+        assert first.note.id == made.id
+        assert all(other.factors["relevance"] < 0.1 for other in rest)
+        search.embed_waiting(lambda: False)
+
+
+def test_a_recall_waits_for_the_vector_of_what_was_written_just_now(tmp_path: Path) -> None:
+    """With the index thread at work: a note that no word of the question names is there at once, by its meaning."""
+    desk = opened(tmp_path)
+    search = desk.daemon.parts.search
+    search.begin()
+    desk.remember("The lorry is repainted every spring.")
+    desk.recall("x")  # the model is in, or on its way
+    made = desk.remember("Unhappy customers get their money returned.")
+    (first, *_) = desk.recall("refund policy for complaints").found
+    assert (first.note.id, first.factors["cosine"] > 0) == (made.id, True)
+    desk.close()
+
+
+@pytest.mark.parametrize("why", ["nobody embeds", "a long queue", "trouble"])
+def test_a_recall_waits_for_no_vector_that_will_not_come_soon(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    """No index thread, an import's queue, a full disk: it answers with what is in."""
+    monkeypatch.setattr(limits, "RECALL_QUEUE_NOTES_MAX", 0 if why == "a long queue" else 16)
+    search = desk.daemon.parts.search
+    search.load_model()
+    desk.remember("The service listens on port 7.")
+    ended = threading.Event()
+    if why != "nobody embeds":
+        search._thread = threading.Thread(target=ended.wait)
+        search._thread.start()
+        search.trouble = "OSError" if why == "trouble" else ""
+    assert not search._is_catching_up()
+    ended.set()
 
 
 def test_words_are_committed_although_vectors_still_wait(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,6 +227,12 @@ class ScopedVectors:
             found = [one for index in asked for one in index.search(vector, k)]
         return sorted(found, key=lambda one: (-one[1], one[0]))[: max(k, 0)]
 
+    def without(self, scopes: Iterable[str], keys: Iterable[int]) -> set[int]:
+        """Those of these keys that have no vector in any of these scopes."""
+        with self._lock:
+            asked = [self._by_scope[scope] for scope in dict.fromkeys(scopes) if scope in self._by_scope]
+            return {key for key in keys if not any(key in index for index in asked)}
+
     def rebuild(self, rows: Iterable[tuple[str, int, AnyVector]]) -> None:
         """Start anew from (scope, key, vector)."""
         with self._saving:

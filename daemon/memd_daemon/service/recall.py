@@ -16,6 +16,7 @@ from memd_daemon.service.policy_told import rules_out
 from memd_daemon.service.repos import place_of, scopes_at
 from memd_daemon.service.search import Hit
 from memd_daemon.service.shown import row, showed
+from memd_daemon.service.text import quoted
 from memd_daemon.service.views import view_of
 from memd_daemon.service.wanted import checked_query
 from memd_daemon.store.port import Snapshot, Txn
@@ -25,11 +26,12 @@ def recall(parts: Parts, request: api.Recall) -> api.RecallReply:
     """The k notes that answer the query best, framed as an agent gets them. Raises EmptyQuery, UnknownWord."""
     query = checked_query(request.query)
     if request.kind and request.kind not in list(Kind):
-        raise errors.UnknownWord("kind", repr(request.kind[: limits.QUOTED_INPUT_MAX_CHARS]), ", ".join(Kind))
+        raise errors.UnknownWord("kind", quoted(request.kind), ", ".join(Kind))
     k = max(1, min(request.k, limits.RECALL_MAX_K))
     asker = asker_of(parts.ledger, request.env, request.surface)
     place = place_of(parts, request.cwd)
     parts.search.wait_for_words()
+    parts.search.wait_for_vectors()
     vector = parts.search.embed(query)
     with parts.store.read() as snapshot:
         own = scopes_at(place, *sessions_of(parts.ledger, asker.session))

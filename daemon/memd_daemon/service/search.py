@@ -7,6 +7,7 @@ its vector follows from the queue in the store. Superseded and archived notes li
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -82,6 +83,7 @@ class Search:
         self.trouble = ""  # the kind of error that keeps the indexes behind; "" where nothing does
         self._thread: threading.Thread | None = None
         self._words_in = threading.Event()
+        self._came_in = threading.Condition()  # the model, or vectors
         self._are_words_current = False
 
     # life
@@ -94,6 +96,7 @@ class Search:
     def close(self) -> None:
         self._stop.set()
         self._wake.set()
+        self._tell_who_waits()
         if self._thread is not None:
             self._thread.join()
         try:
@@ -121,6 +124,7 @@ class Search:
                 self.trouble = type(error).__name__
             finally:
                 self._words_in.set()
+                self._tell_who_waits()
             # After trouble (a full disk, a file that is gone) it tries again, with the next change or by itself.
             self._wake.wait(limits.INDEX_RETRY_S if self.trouble else None)
 
@@ -175,6 +179,30 @@ class Search:
         """For who asks in so many words, or must not record a mistake again: waits while the word index is loading."""
         if self._thread is not None and self._thread.is_alive():
             self._words_in.wait(limits.WORDS_WAIT_S)
+
+    def wait_for_vectors(self) -> None:
+        """For who asks in so many words: waits while the model is loading, and for the vectors of what was written just now.
+
+        Never for long, and not for a long queue, which an import makes: what is not in yet is found by its words.
+        """
+        until = time.monotonic() + limits.RECALL_QUEUE_WAIT_S
+        with self._came_in:
+            while self._is_catching_up() and (left := until - time.monotonic()) > 0:
+                self._came_in.wait(left)
+
+    def _is_catching_up(self) -> bool:
+        """Whether the indexes' thread is about to have every vector."""
+        if self._thread is None or not self._thread.is_alive() or self._stop.is_set() or self.trouble:
+            return False
+        if self._embedder is None:
+            return True
+        with self._store.read() as snapshot:
+            waiting = snapshot.unembedded(self.model_id, limits.RECALL_QUEUE_NOTES_MAX + 1)
+        return 0 < len(waiting) <= limits.RECALL_QUEUE_NOTES_MAX
+
+    def _tell_who_waits(self) -> None:
+        with self._came_in:
+            self._came_in.notify_all()
 
     def _rebuild_words(self, words: "WordIndex") -> None:
         with self._store.read() as snapshot:
@@ -266,6 +294,7 @@ class Search:
         embedder = Embedder()
         embedder.load()
         self._embedder = embedder
+        self._tell_who_waits()
 
     @property
     def model_id(self) -> str:
@@ -352,6 +381,7 @@ class Search:
                 newest = now.note(one.note.uid)
                 if newest is not None and self._vectors is not None:
                     self._place_vector(self._vectors, now, one.id, newest)
+        self._tell_who_waits()
         return len(made)
 
     # looking
@@ -403,9 +433,11 @@ class Search:
         if self._vectors is not None and vector is not None and vector.any():
             near = _by_note(self._vectors.search(asked, vector, limits.FUSION_CANDIDATES))
         cosines = dict(near)
+        far = [key for key, _ in ranked if key not in cosines]
+        unmeasured = self._vectors.without(asked, far) if near and self._vectors is not None else ()
         return [
             Hit(id=one.key, relevance=one.score, lexical=one.lexical, cosine=cosines.get(one.key))
-            for one in fuse(ranked, near, k)
+            for one in fuse(ranked, near, k, unmeasured=unmeasured)
         ]
 
     def with_cosines(self, hits: Sequence[Hit], vector: Any, *, by_table: bool) -> list[Hit]:
