@@ -154,15 +154,15 @@ def _same(first: bytearray, second: bytearray) -> bool:
 
 
 def show_lines(lines: Sequence[str]) -> None:
-    """Lines on the controlling terminal and nowhere else, escaped. Raises NoTerminal."""
+    """Lines on the controlling terminal and nowhere else, escaped. Raises NoTerminal, also where it goes away meanwhile."""
     try:
         terminal = os.open("/dev/tty", os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            _show_lines(terminal, lines)
+        finally:
+            os.close(terminal)
     except OSError:
         raise NoTerminal from None
-    try:
-        _show_lines(terminal, lines)
-    finally:
-        os.close(terminal)
 
 
 def _show_lines(terminal: int, lines: Sequence[str]) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from memd_client import api, signing
-from memd_client.cli import human, keyplan
+from memd_client import api, signing, terminal
+from memd_client.cli import enrolling, keyplan
 from memd_client.cli.keyplan import KeyAct
 from memd_client.cli.sign import PlanDiffers
 from memd_client.memd import MemdError, Refused, Unreachable
@@ -78,7 +78,7 @@ KEY = signing.create_key(b"correct horse battery", n=1 << 10)
 LOST = Unreachable("silent", "The daemon did not answer in time.")
 
 
-def outcome(path: Path, failure: BaseException, then: list[str] | MemdError) -> BaseException | None:
+def outcome(path: Path, failure: BaseException, then: list[str] | MemdError, is_shown: bool = True) -> None:
     """What becomes of a key whose enrolment failed like that, where the daemon then says which keys stand."""
 
     def enrol() -> object:
@@ -90,23 +90,63 @@ def outcome(path: Path, failure: BaseException, then: list[str] | MemdError) -> 
         raise failure
 
     path.write_text("{}")
-    return human._signed(SimpleNamespace(enrol=enrol), path, sign, KEY)  # type: ignore[arg-type]  # all that is asked of it
+    paper = enrolling.Paper(())
+    paper.is_shown = is_shown
+    memd: Any = SimpleNamespace(enrol=enrol)  # all that is asked of it
+    with enrolling._undone(path, paper):
+        enrolling.signed(memd, sign, KEY, paper)
 
 
 def test_a_key_whose_answer_was_lost_is_kept_where_it_stands(tmp_path: Path) -> None:
-    """The daemon says so; or cannot say, and then the failure is told after the code was shown."""
+    """The daemon says so; or cannot say, and then that is told."""
     path = tmp_path / "key.json"
-    assert outcome(path, LOST, [signing.fingerprint(KEY.public)]) is None
+    outcome(path, LOST, [signing.fingerprint(KEY.public)])
     assert path.exists()
-    assert outcome(path, KeyboardInterrupt(), [signing.fingerprint(KEY.public)]) is None
-    assert outcome(path, LOST, LOST) is LOST
+    outcome(path, KeyboardInterrupt(), [signing.fingerprint(KEY.public)])
+    assert path.exists()
+    with pytest.raises(enrolling.Unknown, match="keep its code"):
+        outcome(path, LOST, LOST)
     assert path.exists()
 
 
+@pytest.mark.parametrize("is_shown", [True, False])
 @pytest.mark.parametrize("failure", [LOST, KeyboardInterrupt(), Refused("not-signed", "no"), signing.WrongPassphrase()])
-def test_a_key_that_nobody_enrolled_is_gone(tmp_path: Path, failure: BaseException) -> None:
-    """Its file is taken away, and what stopped it is said."""
+def test_a_key_that_nobody_enrolled_is_gone(
+    tmp_path: Path, failure: BaseException, is_shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file is taken away, and what stopped it is said; a code that was shown is said to be void."""
     path = tmp_path / "key.json"
+    told: list[object] = []
+    monkeypatch.setattr(terminal, "show_lines", told.append)
     with pytest.raises(type(failure)):
-        outcome(path, failure, [])
+        outcome(path, failure, [], is_shown)
     assert not path.exists()
+    assert told == [enrolling.CODE_VOID] * is_shown
+
+
+def test_what_was_not_sealed_was_not_enrolled_whoever_cannot_be_asked(tmp_path: Path) -> None:
+    """The code is shown before the seal, so without it there is nothing to keep."""
+    path = tmp_path / "key.json"
+    with pytest.raises(Unreachable):
+        outcome(path, LOST, LOST, is_shown=False)
+    assert not path.exists()
+
+
+def test_nothing_is_sealed_where_the_code_could_not_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the signature and the seal."""
+    done: list[str] = []
+
+    def enrol(*_: object, **__: object) -> object:
+        return SimpleNamespace(plan=plan_of(enrolled(), rejected()))
+
+    def gone(_: object) -> None:
+        done.append("shown")
+        raise terminal.NoTerminal
+
+    memd: Any = SimpleNamespace(enrol=enrol, seal=lambda *_: done.append("sealed"))
+    code = SimpleNamespace(public=RECOVERY.public, sign=lambda _: done.append("signed"))
+    monkeypatch.setattr(terminal, "ask_recovery", lambda *_: code)
+    monkeypatch.setattr(terminal, "show_lines", gone)
+    with pytest.raises(terminal.NoTerminal):
+        keyplan.sign_with_code(memd, ACT, [], [], enrolling.Paper(()).show)
+    assert done == ["signed", "signed", "shown"]

@@ -4,13 +4,12 @@ it signed.
 The first key of a store needs nobody's signature; a further one is signed by a key that is enrolled, or by a recovery code. So is
 a rejection, after which the key signs nothing more; what it signed before stands, and is listed, for a person to take back what is
 not theirs. All of it is refused where it looks as if an agent's client runs the command: a hindrance, not a proof (SECURITY.md).
-A recovery code is written to the controlling terminal once and nowhere else.
+How a new one is made: enrolling.py.
 """
 
-import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -18,10 +17,11 @@ import msgspec
 
 from memd_client import api, signing, terminal
 from memd_client.cli import keyplan, screen, tries
+from memd_client.cli.enrolling import Made, new_key
 from memd_client.cli.keyplan import KeyAct
 from memd_client.cli.shape import LazyGroup, command
 from memd_client.cli.sign import harness_above, has_terminal, keys
-from memd_client.memd import Memd, MemdError, Refused, Unreachable
+from memd_client.memd import Memd, Refused
 
 human = LazyGroup(
     "human",
@@ -42,35 +42,10 @@ FURTHER = (
     "The key {} is enrolled here already, and has to sign for a further one: you are asked for its passphrase last."
 )
 RECOVERED = "Your recovery code, which you are asked for last, signs for it."
-CODE_SHOWN = (
-    "",
-    "The recovery code of this key, shown this once. Write it down on paper and keep it away from this machine:",
-    "",
-    "    {code}",
-    "",
-)
-CODE_OF_FIRST = (
-    "With it you can reject a key that is not yours (`memd human reject`), and make another should you lose this one or forget "
-    "its passphrase (`memd human init --recover`). It is good for ever, and without it neither is possible: keep it.",
-    "",
-)
-CODE_OF_LATER = (
-    "It can reject a key and enrol another, as long as this key itself stands. The code of your first key is good for ever: keep "
-    "that one too.",
-    "",
-)
 ONLY_KEY = (
     "It is the only key of this store. Without one nothing can be endorsed, and nobody can change what you endorsed: an agent's "
     "acts on it stay proposals. The code of the first key can enrol another, now or later.",
 )
-
-
-class Made(msgspec.Struct, frozen=True):
-    """A key that was made and enrolled, and the fingerprints of those that were rejected with it."""
-
-    fingerprint: str
-    key_file: str
-    rejected: list[str] = []
 
 
 # --- init
@@ -116,15 +91,17 @@ def make_key(memd: Memd, *, recover: bool = False) -> Made:
     if recover:
         return _recovered(memd, state, _in_use(memd.home, state))
     if not state.keys:
-        return _new_key(memd, ABOUT, lambda act, key, passphrase: keyplan.sign_itself(memd, act, key, passphrase))
+        return new_key(memd, ABOUT, partial(keyplan.sign_itself, memd))
     signer = _signer(memd.home, state)
     if signer is None:
         raise Refused("key-known", _why_none_signs(state))
     tries.refuse_paused(tries.path_of(memd.home, signer.key_id), time.time())  # not only when all else is typed
     about = (FURTHER.format(signing.fingerprint(signer.public)), *ABOUT)
-    return _new_key(
-        memd, about, lambda act, *_: keyplan.sign_with_key(memd, act, signer, _plan_of(state, act)), later=True
-    )
+
+    def sign(act: KeyAct, _: signing.KeyFile, __: bytearray, before: keyplan.Before) -> None:
+        keyplan.sign_with_key(memd, act, signer, _plan_of(state, act), before)
+
+    return new_key(memd, about, sign, later=True)
 
 
 def _why_none_signs(state: api.EnrolReply) -> str:
@@ -139,59 +116,10 @@ def _recovered(memd: Memd, state: api.EnrolReply, rejects: tuple[bytes, ...]) ->
     if not state.keys:
         raise Refused("no-key", "No key was ever enrolled here, so there is nothing to recover: `memd human init`.")
 
-    def sign(act: KeyAct, *_: object) -> None:
-        keyplan.sign_with_code(memd, act, _plan_of(state, act), state.recovery)
+    def sign(act: KeyAct, _: signing.KeyFile, __: bytearray, before: keyplan.Before) -> None:
+        keyplan.sign_with_code(memd, act, _plan_of(state, act), state.recovery, before)
 
-    return _new_key(memd, (RECOVERED, *ABOUT), sign, rejects=rejects, later=True)
-
-
-Sign = Callable[[KeyAct, signing.KeyFile, bytearray], None]
-
-
-def _new_key(
-    memd: Memd, about: Sequence[str], sign: Sign, *, rejects: tuple[bytes, ...] = (), later: bool = False
-) -> Made:
-    """Asks for a passphrase and makes a key; ``sign`` enrols it."""
-    passphrase = terminal.ask_passphrase(
-        about, prompt="New passphrase: ", again="The same passphrase again: ", least=signing.PASSPHRASE_MIN_BYTES
-    )
-    code = signing.new_recovery_code()
-    try:
-        key = signing.create_key(passphrase)
-        path = Path(signing.key_path(memd.home, key.key_id))
-        signing.write_key(str(path), key)
-        recovery = signing.recovery_key(code).public
-        act = KeyAct(public=key.public, recovery_public=recovery, where=_terminal_name(), rejects=rejects)
-        failure = _signed(memd, path, lambda: sign(act, key, passphrase), key)
-    finally:
-        signing.wipe(passphrase)
-    said = CODE_OF_LATER if later else CODE_OF_FIRST
-    terminal.show_lines([*(line.format(code=code) for line in CODE_SHOWN), *map(screen.spoken, said)])
-    if failure is not None:
-        raise failure
-    return Made(signing.fingerprint(key.public), str(path), [signing.fingerprint_of(key_id) for key_id in rejects])
-
-
-def _signed(memd: Memd, path: Path, sign: Callable[[], None], key: signing.KeyFile) -> BaseException | None:
-    """Has the enrolment signed. Raises what stopped it, the key file gone: a key that nobody enrolled is good for nothing.
-
-    Where the answer was lost, the daemon is asked what became of it. Gives the failure where that cannot be had either: then the
-    file stays, and its code has to be shown.
-    """
-    try:
-        sign()
-    except (Unreachable, KeyboardInterrupt) as failure:
-        try:
-            if signing.fingerprint(key.public) in memd.enrol().enrolled:
-                return None
-        except MemdError:
-            return failure
-        path.unlink()
-        raise
-    except (MemdError, signing.SigningError):
-        path.unlink()
-        raise
-    return None
+    return new_key(memd, (RECOVERED, *ABOUT), sign, rejects=rejects, later=True)
 
 
 def enrol_key(memd: Memd, key: signing.KeyFile, passphrase: signing.Secret, recovery_public: bytes, where: str) -> None:
@@ -239,11 +167,6 @@ def _signer(home: Path, state: api.EnrolReply, without: bytes = b"") -> signing.
     standing = [key_id for one in state.enrolled if (key_id := bytes.fromhex(one)) != without]
     paths = (signing.key_path(home, key_id) for key_id in standing)
     return next((signing.load_key(path) for path in paths if Path(path).is_file()), None)
-
-
-def _terminal_name() -> str:
-    names = (os.ttyname(stream) for stream in range(3) if os.isatty(stream))
-    return next(names, "/dev/tty")
 
 
 # --- reject

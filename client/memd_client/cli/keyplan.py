@@ -12,6 +12,9 @@ from memd_client import api, signing, terminal
 from memd_client.cli.sign import PlanDiffers, digests, sign_with
 from memd_client.memd import Memd
 
+Before = Callable[[], None]
+"""What comes between the signature and the seal; what it raises keeps the act from being carried out."""
+
 
 class KeyAct(msgspec.Struct, frozen=True, kw_only=True):
     """What is wanted: the key to be enrolled, if one is (``public`` with its recovery code's half), and those to be rejected."""
@@ -59,27 +62,41 @@ def _wanted(store: bytes, act: KeyAct, signer: bytes) -> list[_Body]:
     return [_Body(note=store, type="key_enrolled", payload=enrolled, key_id=signer), *rejections]
 
 
-def sign_itself(memd: Memd, act: KeyAct, key: signing.KeyFile, passphrase: signing.Secret) -> None:
+def _nothing() -> None:
+    return
+
+
+def sign_itself(
+    memd: Memd, act: KeyAct, key: signing.KeyFile, passphrase: signing.Secret, before: Before = _nothing
+) -> None:
     """The first key of a store, whose passphrase was chosen a moment ago."""
-    _carry_out(memd, act, key.public, lambda wanted: signing.sign_all(key, passphrase, wanted))
+    _carry_out(memd, act, key.public, lambda wanted: signing.sign_all(key, passphrase, wanted), before)
 
 
-def sign_with_key(memd: Memd, act: KeyAct, key: signing.KeyFile, lines: Sequence[str]) -> None:
+def sign_with_key(
+    memd: Memd, act: KeyAct, key: signing.KeyFile, lines: Sequence[str], before: Before = _nothing
+) -> None:
     """Signed by an enrolled key whose file lies here; its passphrase is asked for below the lines."""
     shown = [*lines, f"  signed by  the key {signing.fingerprint(key.public)}"]
     prompt = "Passphrase of that key: "
-    _carry_out(memd, act, key.public, lambda wanted: sign_with(memd.home, key, wanted, shown, prompt))
+    _carry_out(memd, act, key.public, lambda wanted: sign_with(memd.home, key, wanted, shown, prompt), before)
 
 
-def sign_with_code(memd: Memd, act: KeyAct, lines: Sequence[str], known: Sequence[bytes]) -> None:
+def sign_with_code(
+    memd: Memd, act: KeyAct, lines: Sequence[str], known: Sequence[bytes], before: Before = _nothing
+) -> None:
     """Signed by a recovery code, which is asked for below the lines. ``known``: the halves of those that are good."""
     recovery = terminal.ask_recovery([*lines, "  signed by  your recovery code"], known)
-    _carry_out(memd, act, recovery.public, lambda wanted: [recovery.sign(digest) for digest in wanted])
+    _carry_out(memd, act, recovery.public, lambda wanted: [recovery.sign(digest) for digest in wanted], before)
 
 
-def _carry_out(memd: Memd, act: KeyAct, signer: bytes, sign: Callable[[list[bytes]], list[bytes]]) -> None:
+def _carry_out(
+    memd: Memd, act: KeyAct, signer: bytes, sign: Callable[[list[bytes]], list[bytes]], before: Before
+) -> None:
     """Raises PlanDiffers, SigningError, MemdError; then nothing was recorded."""
     plan = memd.enrol(act.public, act.recovery_public, act.where, signer=signer, rejects=act.rejects).plan
     if plan is None:
         raise PlanDiffers("no plan")
-    memd.seal(plan.token, sign(checked(plan, act, signer)))
+    signatures = sign(checked(plan, act, signer))
+    before()
+    memd.seal(plan.token, signatures)
