@@ -13,6 +13,8 @@ REASON_MAX_BYTES: Final = 2 * 1024  # `show` has room for it; a line shows its f
 PUSHABLE_MAX_TOKENS: Final = 500  # a longer directive or gotcha could never arrive in its budget
 TAGS_MAX: Final = 20  # a header line stays a line
 ANCHORS_MAX: Final = 50  # each is hashed at a read of the note
+NAMED_NOTES_MAX: Final = 64  # that one write names as its sources, or takes in: each is looked up and told with it
+EVIDENCE_MAX: Final = 50  # excerpts of one write: each is looked for in its turn
 ANCHOR_DIGEST_BYTES: Final = 16  # truncated SHA-256: 2**64 files before a chance collision
 ANCHOR_FILE_MAX_BYTES: Final = 64 * 1024 * 1024  # a larger file is compared by size and time alone
 RECALL_DEFAULT_K: Final = 10  # a screenful
@@ -28,7 +30,9 @@ BUDGET_SUBAGENT_TOKENS: Final = 600  # one subagent's start
 BUDGET_SUBAGENTS_TURN_TOKENS: Final = 4000  # all subagents of one turn together
 REVOKED_DIRECTIVES_MAX_TOKENS: Final = 300  # tombstones stand last at a start, and may not crowd out rules
 LEFT_OUT_IDS_MAX: Final = 10  # then "and k others"
-WARNINGS_ALIKE_MAX: Final = 5  # of one kind on one note, the others are counted: enough of them would leave room for no other kind
+WARNINGS_ALIKE_MAX: Final = (
+    5  # of one kind on one note, the others are counted: enough of them would leave room for no other kind
+)
 RENDERING_DIGEST_BYTES: Final = 16
 GATE_COSINE: Final = 0.53  # unnormalized similarity at which a note may interrupt a prompt (scripts/calibrate_gate.py)
 GATE_TABLE_COSINE: Final = 0.33  # the same for the token table's vectors, whose cosines are lower throughout
@@ -86,7 +90,9 @@ SAME_AS_SHARE: Final = (
 )
 SAME_AS_COSINE: Final = 0.5  # likewise, of the token table's vectors: other words for it
 SLUG_MAX_CHARS: Final = 80  # a name, not a sentence: half a line
-NEAR_TERMS: Final = 12  # the rarest words of a text, by which what is near to it is looked for: 40% of a long claim of 30
+NEAR_TERMS: Final = (
+    12  # the rarest words of a text, by which what is near to it is looked for: 40% of a long claim of 30
+)
 NEAR_CANDIDATES: Final = 6  # of these so many are compared with it: nobody reads through more
 DERIVED_SHINGLE_SHARE: Final = 0.3  # model.md, section 5
 SHINGLE_WORDS: Final = 3
@@ -131,7 +137,9 @@ LEDGER_PAGE_ROWS: Final = 256  # deliveries read with one snapshot, so that a sl
 DELIVERIES_KEPT_DAYS: Final = 90  # as long as turns; that a note was shown to a session is known as long as the note
 PRUNE_FIRST_S: Final = 120.0  # after a start, when the hooks of a session that begins have been answered
 PRUNE_EVERY_S: Final = 24 * 3600.0
-PRUNE_AT_ONCE: Final = 16  # deliveries or contexts in one write: some hundred rows, about a millisecond that a hook may wait
+PRUNE_AT_ONCE: Final = (
+    16  # deliveries or contexts in one write: some hundred rows, about a millisecond that a hook may wait
+)
 ASKED_AT_ONCE_MAX: Final = 256  # notes of one answer that are recorded in one write; a list of everything takes several
 HOOK_SAMPLES_KEPT: Final = 512  # durations per event that `status` takes its percentiles from
 
@@ -184,7 +192,9 @@ HEAP_ARENAS_MAX: Final = 2  # of the C allocator: threads share them, since few 
 HEAP_LARGE_BLOCK_BYTES: Final = 1024 * 1024  # a larger one goes back when freed; below, page faults would slow a search
 FILE_BLOCK_BYTES: Final = 1024 * 1024  # read at once for a checksum
 FUSION_CANDIDATES: Final = 100  # of each list
-FUSION_COSINE_LOW: Final = 0.15  # of a short list: what a text has with one that says nothing of it, and so no relevance
+FUSION_COSINE_LOW: Final = (
+    0.15  # of a short list: what a text has with one that says nothing of it, and so no relevance
+)
 FUSION_COSINE_HIGH: Final = 0.5  # there: near enough to count whole; about where the gate opens for a full vector
 FUSION_LEXICAL_WEIGHT: Final = 0.5  # 0.5 to 0.7 are level on the evaluation sets together (scripts/bench_retrieval.py)
 TERM_MAX_CHARS: Final = 100  # of one indexed word: a longer one is nobody's word

@@ -97,6 +97,10 @@ def test_the_bounds_are_memd_s_own() -> None:
     assert written["reason"]["maxLength"] == limits.REASON_MAX_BYTES
     assert written["anchors"]["maxItems"] == limits.ANCHORS_MAX
     assert written["tags"]["maxItems"] == limits.TAGS_MAX
+    assert written["derived_from"]["maxItems"] == limits.NAMED_NOTES_MAX
+    assert TOOLS["revise"].schema["properties"]["absorb"]["maxItems"] == limits.NAMED_NOTES_MAX
+    assert written["evidence"]["maxItems"] == limits.EVIDENCE_MAX
+    assert TOOLS["link_evidence"].schema["properties"]["evidence"]["maxItems"] == limits.EVIDENCE_MAX
     assert TOOLS["recall"].schema["properties"]["k"]["maximum"] == limits.RECALL_MAX_K
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memd_client import api
-from memd_daemon import errors
+from memd_daemon import errors, limits
 from tests.service.desk import Desk, context_of
 from tests.service.test_people import Person
 
@@ -418,6 +418,20 @@ def test_a_person_who_reinstates_gives_the_rule_its_imperative_back(desk: Desk, 
     told = context_of(desk.start())
     assert "DIRECTIVE (standing rule from the user" in told
     assert "WARNING" not in told
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        ("review", {"of": ["1"] * (limits.NAMED_NOTES_MAX + 1)}),
+        ("link_evidence", {"evidence": [(1, "x")] * (limits.EVIDENCE_MAX + 1)}),
+    ],
+)
+def test_one_act_names_so_many_and_no_more(desk: Desk, act: str, words: dict[str, Any]) -> None:
+    """Refused before any of them is looked up."""
+    made = desk.remember("Deploys go out on Tuesdays.").id
+    with pytest.raises(errors.TooMany):
+        desk.act(act, made, **words)
 
 
 def test_an_act_that_was_overtaken_is_not_signed(desk: Desk, person: Person) -> None:

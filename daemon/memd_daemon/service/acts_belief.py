@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from memd_daemon import errors
+from memd_daemon import errors, limits
 from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
@@ -17,7 +17,7 @@ from memd_daemon.service.refs import note_at, uid_at
 from memd_daemon.service.repos import Place
 from memd_daemon.service.sheet import Sheet
 from memd_daemon.service.text import quoted
-from memd_daemon.service.wanted import bound, unbindable
+from memd_daemon.service.wanted import bound, refuse_many, unbindable
 
 
 def promote(sheet: Sheet, note: Note, case: Case) -> None:
@@ -83,6 +83,7 @@ def _retaken(parts: Parts, anchor: ev.Anchor, place: Place) -> ev.Anchor:
 
 def review(sheet: Sheet, note: Note, case: Case) -> None:
     """The reader has seen why the note was flagged, and it stands; with `of` only what these ancestors' falls raised."""
+    refuse_many("ancestors", case.request.of, limits.NAMED_NOTES_MAX)
     of = {uid_at(sheet.log, ref) for ref in case.request.of}
     causes = tuple(f.cause for f in note.flags if not of or f.ancestor in of)
     if not causes:
@@ -99,6 +100,7 @@ def link_evidence(sheet: Sheet, note: Note, case: Case) -> None:
     id_ = sheet.id_of(note)
     if not case.request.evidence:
         raise errors.NothingToDo(id_, "name the user's words, and the turn in which they stand")
+    refuse_many("evidence", case.request.evidence, limits.EVIDENCE_MAX)
     if why := unbindable(note.revisions[-1].provenance, note.source):
         sheet.kept(f"[{id_}] is {why} and binds no evidence, so none was recorded")
         return

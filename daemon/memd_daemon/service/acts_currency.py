@@ -14,7 +14,7 @@ from memd_daemon.service.refs import held_by, holder_of, note_at
 from memd_daemon.service.repos import GLOBAL
 from memd_daemon.service.sheet import Sheet
 from memd_daemon.service.views import view_of
-from memd_daemon.service.wanted import PUSHED_UNASKED, checked_content
+from memd_daemon.service.wanted import PUSHED_UNASKED, checked_content, refuse_many
 
 CURATED = ("principle", "doctrine")
 """The levels at which a note is revised in place."""
@@ -75,6 +75,7 @@ def revise(sheet: Sheet, note: Note, case: Case) -> None:
     _refuse_revision(sheet, note, case)
     newest = note.revisions[-1]
     wording = checked_content(sheet.parts, case.request.text) if case.request.text.strip() else ""
+    refuse_many("notes to absorb", case.request.absorb, limits.NAMED_NOTES_MAX)
     folded = [note_at(sheet.log, ref) for ref in case.request.absorb]
     if wording == sheet.log.text(newest.content):
         wording = ""

@@ -50,7 +50,9 @@ class Excerpt(Taken, frozen=True):
     excerpt: str
 
 
-Evidence = Annotated[list[Excerpt], Meta(description=words.EVIDENCE)]
+Excerpts = Annotated[list[Excerpt], Meta(max_length=limits.EVIDENCE_MAX)]
+Evidence = Annotated[Excerpts, Meta(description=words.EVIDENCE)]
+Refs = Annotated[list[Ref], Meta(max_length=limits.NAMED_NOTES_MAX)]
 
 
 class Remember(Taken, frozen=True):
@@ -69,7 +71,7 @@ class Remember(Taken, frozen=True):
     same_as: Annotated[Ref, Meta(description=words.SAME_AS)] = ""
     reason: Reason = ""
     despite: Annotated[Ref, Meta(description=words.DESPITE)] = ""
-    derived_from: list[Ref] = []
+    derived_from: Refs = []
 
 
 class Recall(Taken, frozen=True):
@@ -111,13 +113,13 @@ class Absorb(OfOne, frozen=True):
 class Revise(OfOne, frozen=True):
     reason: Reason
     text: Text = ""
-    absorb: list[Ref] = []
+    absorb: Refs = []
     expected_revision: int = 0
     despite: Annotated[Ref, Meta(description=words.DESPITE)] = ""
 
 
 class LinkEvidence(OfOne, frozen=True):
-    evidence: list[Excerpt]
+    evidence: Excerpts
 
 
 class Promote(OfOne, frozen=True):

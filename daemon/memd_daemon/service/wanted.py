@@ -2,6 +2,7 @@
 
 import os
 import unicodedata
+from collections.abc import Sized
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -55,6 +56,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 def check(parts: Parts, request: api.Remember, asker: Asker, place: Place) -> Wanted:
     """The note that the request asks for. Raises a refusal that says what to do instead."""
+    _refuse_many_named(request)
     content = checked_content(parts, request.content)
     kind = word_of(Kind, "kind", request.kind)
     wanted = Wanted(
@@ -194,10 +196,15 @@ def _kept(path: str, what: str) -> str:
     return path
 
 
+def refuse_many(what: str, given: Sized, limit: int) -> None:
+    """Raises TooMany."""
+    if len(given) > limit:
+        raise errors.TooMany(what, len(given), limit)
+
+
 def tags_kept(parts: Parts, tags: list[str]) -> tuple[str, ...]:
     """Tags as they are kept, each once. Raises TooMany, TextTooLong, NotOneLine, NotUnicode."""
-    if len(tags) > limits.TAGS_MAX:
-        raise errors.TooMany("tags", len(tags), limits.TAGS_MAX)
+    refuse_many("tags", tags, limits.TAGS_MAX)
     kept = [_line(parts, tag, "tag") for tag in tags]
     return tuple(dict.fromkeys(tag for tag in kept if tag))
 
@@ -208,8 +215,7 @@ def _asked_anchors(request: api.Remember) -> list[tuple[str, bool]]:
 
 def anchors_at(parts: Parts, wanted: list[tuple[str, bool]], cwd: str, place: Place) -> tuple[ev.Anchor, ...]:
     """Anchors by (path as given, whether it is a proxy), each with its file's digest. Raises what a wrong one is refused with."""
-    if len(wanted) > limits.ANCHORS_MAX:
-        raise errors.TooMany("anchors", len(wanted), limits.ANCHORS_MAX)
+    refuse_many("anchors", wanted, limits.ANCHORS_MAX)
     anchors = {a.path: a for a in (_anchor(parts, given, proxy, cwd, place) for given, proxy in wanted)}
     return tuple(anchors.values())
 
@@ -262,6 +268,13 @@ def _may_be(parts: Parts, wanted: Wanted, *, endorsed: bool) -> None:
         cost = parts.cost(wanted.content)
         if cost > limits.PUSHABLE_MAX_TOKENS:
             raise errors.TooLongToDeliver(wanted.kind, cost, limits.PUSHABLE_MAX_TOKENS)
+
+
+def _refuse_many_named(request: api.Remember) -> None:
+    """Raises TooMany."""
+    refuse_many("derived_from", request.derived_from, limits.NAMED_NOTES_MAX)
+    refuse_many("sources", request.sources, limits.NAMED_NOTES_MAX)
+    refuse_many("evidence", request.evidence, limits.EVIDENCE_MAX)
 
 
 def check_evidence(parts: Parts, snapshot: Snapshot, request: api.Remember, wanted: Wanted) -> tuple[Bound, list[str]]:
