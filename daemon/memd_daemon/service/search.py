@@ -1,53 +1,31 @@
 """Finding: words at once, vectors as soon as they are there (recall.md, "Finding"; model-choice.md).
 
-`Search` owns the derived indexes. They come in behind the daemon's first answers, in this order: words, the token table, the
-stored vectors, the model; what is not in yet is simply not used. A note is findable by its words the moment its write returned;
-its vector follows from the queue in the store. Superseded and archived notes lie in the scope's cold index.
+`Search` owns the derived indexes (how they are asked: lookup.py). They come in behind the daemon's first answers, in this order:
+words, the token table, the stored vectors, the model. A note is findable by its words the moment its write returned; its vector
+follows from the queue in the store. Superseded and archived notes lie in the scope's cold index.
 """
 
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from memd_daemon import errors, limits
 from memd_daemon.model.note import Note
-from memd_daemon.service.embedding import EmbedQueue, Waiting, as_vector, key_of, of_key, waiting
+from memd_daemon.service.embedding import EmbedQueue, Waiting, as_vector, key_of, waiting
+from memd_daemon.service.lookup import COLD, Lookup
+from memd_daemon.service.lookup import Hit as Hit
+from memd_daemon.service.lookup import Match as Match
 from memd_daemon.store.port import Snapshot, Store
 
 if TYPE_CHECKING:
-    from memd_daemon.index.embed import Embedder, QueryTable
     from memd_daemon.index.pending import Told
     from memd_daemon.index.vectors import ScopedVectors
     from memd_daemon.index.words import WordIndex
 
 log: Final = logging.getLogger("memd.search")
-
-COLD: Final = "cold "
-"""Prefix of the scope under which notes that are out of the working set are indexed."""
-
-
-class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    """One candidate. ``relevance`` is the fused score, 0 to 1."""
-
-    id: int
-    relevance: float
-    lexical: float = 0.0  # share of the best one's BM25
-    cosine: float | None = None
-    by_table: bool = False  # the cosine is of the token table's vector
-
-
-class Match(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a query's words stand in a text, unnormalized: what the gate reads (delivery.md; index/words.py, "Evidence")."""
-
-    idf_share: float = 0.0
-    terms: int = 0
-    identifiers: int = 0
-    weight: float = 0.0
 
 
 def home_of(note: Note) -> str:
@@ -57,28 +35,15 @@ def home_of(note: Note) -> str:
     return note.scope if note.live else COLD + note.scope
 
 
-def _by_note(near: Iterable[tuple[int, float]]) -> list[tuple[int, float]]:
-    """(id, cosine) of each note once, by the wording that is nearest; best first as they came."""
-    best: dict[int, float] = {}
-    for key, cosine in near:
-        best.setdefault(of_key(key)[0], cosine)
-    return list(best.items())
-
-
-class Search:
+class Search(Lookup):
     """Derived indexes of one store. Safe to call from any thread."""
 
     def __init__(self, folder: Path, store: Store) -> None:
         self._folder = folder
         self._store = store
-        self._words: WordIndex | None = None
-        self._table: QueryTable | None = None
-        self._vectors: ScopedVectors | None = None
-        self._embedder: Embedder | None = None
         self._wake = threading.Event()
         self._stop = threading.Event()
-        self._queue = EmbedQueue(store, self._stop)
-        self._embedding = threading.Lock()
+        super().__init__(EmbedQueue(store, self._stop))
         self._placing = threading.Lock()
         self.trouble = ""  # the kind of error that keeps the indexes behind; "" where nothing does
         self._thread: threading.Thread | None = None
@@ -106,11 +71,6 @@ class Search:
             log.warning("the indexes were not saved: %s", type(error).__name__)
         if self._words is not None:
             self._words.close()
-
-    @property
-    def ready(self) -> bool:
-        """Whether the model is in."""
-        return self._embedder is not None
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -285,9 +245,6 @@ class Search:
                 if further is not None:
                     yield home_of(note), key_of(id_, place), as_vector(further)
 
-    def _fetch(self, keys: Sequence[int]) -> Any:
-        return self._queue.rows(self.model_id, keys, self._vectors.dim if self._vectors is not None else 0)
-
     def load_model(self) -> None:
         from memd_daemon.index.embed import Embedder
 
@@ -295,14 +252,6 @@ class Search:
         embedder.load()
         self._embedder = embedder
         self._tell_who_waits()
-
-    @property
-    def model_id(self) -> str:
-        return self._vectors.model_id if self._vectors is not None else ""
-
-    @property
-    def vector_count(self) -> int:
-        return len(self._vectors) if self._vectors is not None else 0
 
     def rebuild(self, *, embed: bool) -> int:
         """Words and vectors anew from the store; how many vectors there are then. Blocks until none waits."""
@@ -383,86 +332,3 @@ class Search:
                     self._place_vector(self._vectors, now, one.id, newest)
         self._tell_who_waits()
         return len(made)
-
-    # looking
-
-    def embed(self, text: str) -> Any:
-        """The full vector of a text, or None while the model is not in. One model run at a time."""
-        if self._embedder is None:
-            return None
-        with self._embedding:
-            return self._embedder.embed(text)
-
-    def table_vector(self, text: str) -> Any:
-        """The token table's vector of a text, or None while it is not in."""
-        return self._table.vector(text) if self._table is not None else None
-
-    def by_words(self, query: str, scopes: Iterable[str]) -> list[tuple[int, float]]:
-        """(id, score) of the notes of these scopes that the query's words find, best first: `find`'s half without a vector."""
-        words = self._words
-        return words.search(query, scopes, limits.FUSION_CANDIDATES) if words is not None else []
-
-    def by_rarest(self, text: str, scopes: Iterable[str]) -> list[int]:
-        """Ids of the notes of these scopes that share the rarest words of a text, best first: all that may say nearly the same."""
-        words = self._words
-        found = words.by_rarest(text, scopes, limits.NEAR_CANDIDATES) if words is not None else []
-        return [id_ for id_, _ in found]
-
-    def find(
-        self,
-        query: str,
-        scopes: Iterable[str],
-        k: int,
-        *,
-        vector: Any = None,
-        cold: bool = False,
-        by_words: Sequence[tuple[int, float]] | None = None,
-    ) -> list[Hit]:
-        """The k best of these scopes, best first; by the table's vector where none is given.
-
-        ``by_words``: what `by_words` gave for this very query and these scopes, where that was asked ahead.
-        """
-        from memd_daemon.index.fuse import fuse
-
-        asked = list(scopes)
-        asked += [COLD + s for s in asked] if cold else []
-        ranked = self.by_words(query, asked) if by_words is None else by_words
-        if vector is None:
-            vector = self.table_vector(query)
-        near: list[tuple[int, float]] = []
-        if self._vectors is not None and vector is not None and vector.any():
-            near = _by_note(self._vectors.search(asked, vector, limits.FUSION_CANDIDATES))
-        cosines = dict(near)
-        far = [key for key, _ in ranked if key not in cosines]
-        unmeasured = self._vectors.without(asked, far) if near and self._vectors is not None else ()
-        return [
-            Hit(id=one.key, relevance=one.score, lexical=one.lexical, cosine=cosines.get(one.key))
-            for one in fuse(ranked, near, k, unmeasured=unmeasured)
-        ]
-
-    def with_cosines(self, hits: Sequence[Hit], vector: Any, *, by_table: bool) -> list[Hit]:
-        """The hits of a vector, each with its cosine, also those that only words brought up; None for a note without a vector.
-
-        Where a note is not among the nearest, that says how far it is only to who knows how far the others are.
-        """
-        far = [hit.id for hit in hits if hit.cosine is None]
-        if vector is None or not vector.any() or not far or self._vectors is None:
-            return [msgspec.structs.replace(hit, by_table=by_table) for hit in hits]
-        rows = self._fetch(far)
-        found = {id_: float(row @ vector) for id_, row in zip(far, rows, strict=True) if row.any()}
-        return [msgspec.structs.replace(h, cosine=found.get(h.id, h.cosine), by_table=by_table) for h in hits]
-
-    def matcher(self, query: str) -> Callable[[str], Match]:
-        """A function that says how far the query's words stand in a text; all zero while the words are not in."""
-        words = self._words
-        if words is None:
-            return lambda text: Match()
-        weighed = words.weigh(query)
-
-        def match(text: str) -> Match:
-            found = words.evidence(weighed, text)
-            return Match(
-                idf_share=found.idf_share, terms=found.terms, identifiers=found.identifiers, weight=found.weight
-            )
-
-        return match
