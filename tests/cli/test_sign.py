@@ -226,6 +226,12 @@ def test_a_plan_of_each_act_passes(asked: Asked, events: list[api.PlanEvent]) ->
         (CONFLICT, plain("resolve", "conflict_resolved", other=OTHER.bytes, resolution="b_wins"), "another outcome"),
         (CONFLICT, plain("resolve", "conflict_resolved", other=NEWER.bytes, resolution="a_wins"), "another outcome"),
         (CONFLICT, plain("resolve", "revoked", by=OTHER.bytes), "another note"),
+        (Asked(act="revoke", id=47, uid=str(NOTE)), plain("revoke", "revoked", by=OTHER.bytes), "another newer note"),
+        (
+            Asked(act="archive", id=47, uid=str(NOTE)),
+            plain("archive", "archived", by=OTHER.bytes),
+            "another newer note",
+        ),
         (CONFLICT, plain("resolve", "absorbed", OTHER, 52, by=NOTE.bytes), "another act"),
         (REVISION, plain("revise", "absorbed", NEWER, 52, by=NOTE.bytes), "another note"),
         (REVISION, plain("revise", "absorbed", OTHER, 53, by=NOTE.bytes), "another note"),

@@ -43,6 +43,9 @@ TYPES: Final = {
 REASONLESS: Final = ("promoted", "confirmed", "reviewed", "amended")
 """Types of events that carry no reason."""
 
+UNDONE: Final = ("unsuperseded", "released")
+"""Types of events that name the note which had taken this one's place, whatever that was."""
+
 TURNED: Final = {"a_wins": "b_wins", "b_wins": "a_wins"}
 
 AMENDED: Final = {"priority": ("priority",), "tags": ("tag", "untag"), "anchors": ("anchor",), "scope": ("scope",)}
@@ -173,7 +176,7 @@ def _refuse_other(plan: api.Plan, asked: Asked, one: Read, wanted: _Wanted) -> N
             "another reason than its digest names",
         ),
         (bool(event.reason) == has_reason, "a reason that was not given, or none where one was"),
-        (payload.get("by", b"") == particulars.get("by", payload.get("by", b"")), "another newer note"),
+        (one.type in UNDONE or payload.get("by", b"") == particulars.get("by", b""), "another newer note"),
         (all(payload.get(name) == value for name, value in particulars.items()), "another outcome"),
         (one.type != "amended" or _amends(payload, asked), "another change"),
     ):
