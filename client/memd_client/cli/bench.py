@@ -4,8 +4,9 @@ import contextlib
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -14,6 +15,9 @@ from memd_client.cli.bench_report import MISSED, OK, Machine, Report, Row
 from memd_client.cli.screen import Part
 from memd_client.cli.shape import command
 from memd_client.wire import EXIT_DONE, EXIT_REFUSED
+
+F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 
 NOTES = 10_000
 ROUNDS = 7  # a bar is judged by the median of at least five
@@ -43,34 +47,51 @@ class Progress:
             click.echo("\r\x1b[K", err=True, nl=False)
 
 
-@command(short_help="What a hook costs beside a bare interpreter.")
-@click.option(
-    "--notes", type=click.IntRange(10), default=NOTES, show_default=True, help="How many notes the store holds."
-)
-@click.option("--rounds", type=click.IntRange(1), default=ROUNDS, show_default=True, help="How often all is measured.")
-@click.option("--strict", is_flag=True, help="Exit 1 where a bar is missed.")
-@click.option(
-    "--at",
-    type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
-    default=Path("/tmp"),  # noqa: S108 -- a folder of its own is made in it; a socket's path has to be short
-    show_default=True,
-    help="Where the scratch home lies: on the disk to be measured.",
-)
-def hooks(notes: int, rounds: int, strict: bool, at: Path, as_json: bool) -> int:
-    """Fill a scratch home with notes, and measure hooks, daemon and writes beside references in the same rounds.
+def options(function: F) -> F:
+    """What both measurements take."""
+    for option in (
+        click.option(
+            "--at",
+            type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
+            default=Path("/tmp"),  # noqa: S108 -- a folder of its own is made in it; a socket's path has to be short
+            show_default=True,
+            help="Where the scratch home lies: on the disk to be measured.",
+        ),
+        click.option("--strict", is_flag=True, help="Exit 1 where a bar is missed."),
+        click.option(
+            "--rounds", type=click.IntRange(1), default=ROUNDS, show_default=True, help="How often all is measured."
+        ),
+        click.option(
+            "--notes", type=click.IntRange(10), default=NOTES, show_default=True, help="How many notes the store holds."
+        ),
+    ):
+        function = option(function)
+    return function
 
-    Your own home, settings and daemon are not touched. Recording and embedding 10,000 notes takes some minutes, 1,000 half a one.
-    """
+
+def reported(measured: Callable[[Progress], R], tell: Callable[[R], None], as_json: bool) -> R:
+    """Measures, showing how far it has come, and tells what came of it."""
     progress = Progress()
     try:
         with ended_in_order():
-            report = measure(notes, rounds, at, progress)
+            report = measured(progress)
     finally:
         progress.end()
     if as_json:
         screen.emit(report)
     else:
         tell(report)
+    return report
+
+
+@command(short_help="What a hook costs beside a bare interpreter.")
+@options
+def hooks(notes: int, rounds: int, strict: bool, at: Path, as_json: bool) -> int:
+    """Fill a scratch home with notes, and measure hooks, daemon and writes beside references in the same rounds.
+
+    Your own home, settings and daemon are not touched. Recording and embedding 10,000 notes takes some minutes, 1,000 half a one.
+    """
+    report = reported(lambda progress: measure(notes, rounds, at, progress), tell, as_json)
     return EXIT_REFUSED if strict and report.missed else EXIT_DONE
 
 

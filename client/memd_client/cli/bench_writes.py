@@ -15,7 +15,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import click
 import msgspec
 
 from memd_client import api
@@ -29,8 +28,6 @@ from memd_client.cli.shape import command
 from memd_client.memd import Memd
 from memd_client.wire import EXIT_DONE, EXIT_REFUSED
 
-NOTES = 10_000
-ROUNDS = 7
 REPEATS = 15  # notes and commits in turn, of one round: a burst, so that no vector is computed in between
 EACH = 6  # notes of one writer
 FOLDS = 5
@@ -92,33 +89,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @command(short_help="What a write costs beside a raw LMDB commit.")
-@click.option(
-    "--notes", type=click.IntRange(10), default=NOTES, show_default=True, help="How many notes the store holds."
-)
-@click.option("--rounds", type=click.IntRange(1), default=ROUNDS, show_default=True, help="How often all is measured.")
-@click.option("--strict", is_flag=True, help="Exit 1 where a bar is missed.")
-@click.option(
-    "--at",
-    type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
-    default=Path("/tmp"),  # noqa: S108 -- a folder of its own is made in it; a socket's path has to be short
-    show_default=True,
-    help="Where the scratch home lies: on the disk to be measured.",
-)
+@bench.options
 def writes(notes: int, rounds: int, strict: bool, at: Path, as_json: bool) -> int:
     """Fill a scratch home with notes, and measure writes, verify and fold beside raw commits in the same rounds.
 
     Your own home, settings and daemon are not touched. Recording and embedding 10,000 notes takes some minutes, 1,000 half a one.
     """
-    progress = bench.Progress()
-    try:
-        with bench.ended_in_order():
-            report = measure(notes, rounds, at, progress)
-    finally:
-        progress.end()
-    if as_json:
-        screen.emit(report)
-    else:
-        tell(report)
+    report = bench.reported(lambda progress: measure(notes, rounds, at, progress), tell, as_json)
     return EXIT_REFUSED if strict and report.missed else EXIT_DONE
 
 
