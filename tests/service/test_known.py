@@ -1,67 +1,148 @@
-"""Views that are kept between edits: the very ones while nothing is written, never one from before a write."""
+"""What is kept between edits: the very same while nothing that it was made of changes, never what was before a change."""
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from memd_daemon import limits
 from memd_daemon.model.view import NoteView
-from memd_daemon.service.known import KnownViews, Views
-from tests.service.desk import Desk, context_of
+from memd_daemon.model.words import Kind
+from memd_daemon.service import candidates
+from memd_daemon.service.known import KnownViews, Rows
+from memd_daemon.service.repos import Place, place_of, scopes_at
+from memd_daemon.store.port import Snapshot
+from tests.service.desk import Desk, context_of, desk_at
+from tests.service.test_acts_random import begun, carry_out, steps
+from tests.service.test_settings import change
+
+LOOKED_FOR = {
+    "its note": lambda s, id_, _: s.note(s.uid_of(id_)),
+    "its number": lambda s, id_, _: s.id_of(s.uid_of(id_)),
+    "its kind": lambda s, _, scope: list(s.notes_of_kind(scope, "directive")),
+    "its path": lambda s, _, scope: list(s.notes_on_path(scope, "app.py")),
+    "something else": lambda s, *_: list(s.notes()),
+}
 
 
-def asked(desk: Desk, known: KnownViews, key: str = "app.py") -> tuple[Views, bool]:
-    """(the views, whether they were made for this call)."""
-    made: list[Views] = []
+def asked(desk: Desk, known: KnownViews, key: str = "app.py", look: Any = None, id_: int = 0) -> Rows[Any]:
+    """The rows of a key, made by looking at something in the desk's repository."""
+    scope = place_of(desk.daemon.parts, str(desk.repo)).scope
 
-    def make() -> Views:
-        made.append((NoteView(id=len(made), note=None, content="", summary="", frame_class="agent"),))  # type: ignore[arg-type]
-        return made[-1]
+    def make(snapshot: Snapshot) -> tuple[object, ...]:
+        if look is not None:
+            look(snapshot, id_, scope)
+        return (object(),)
 
     with desk.daemon.parts.store.read() as snapshot:
-        views = known.at(snapshot)((key,), make)
-    return views, bool(made)
+        return known.at(snapshot)((key,), make)
 
 
-def test_views_are_made_once_while_nothing_is_written(desk: Desk) -> None:
+def test_rows_are_made_once_while_nothing_is_written(desk: Desk) -> None:
     """The second asker gets the same objects, another key its own."""
     known = KnownViews()
-    first, was_made = asked(desk, known)
-    again, was_made_again = asked(desk, known)
-    assert (was_made, was_made_again, again is first) == (True, False, True)
-    assert asked(desk, known, "other.py")[1]
+    first = asked(desk, known)
+    assert asked(desk, known) is first
+    assert asked(desk, known, "other.py") is not first
 
 
-def test_a_write_forgets_them_all(desk: Desk) -> None:
-    """Any event may change any view: lineage reaches over notes."""
+@pytest.mark.parametrize("looked_for", LOOKED_FOR)
+def test_rows_stand_until_what_they_were_made_of_changes(desk: Desk, looked_for: str) -> None:
+    """A note about something else leaves them; where nobody can tell what they were made of, any write ends them."""
+    known, look = KnownViews(), LOOKED_FOR[looked_for]
+    one = desk.remember("pop() of an empty queue returns None here")
+    first = asked(desk, known, look=look, id_=one.id)
+    desk.remember("the queue is bounded")
+    assert (asked(desk, known, look=look, id_=one.id) is first) == (looked_for != "something else")
+
+
+@pytest.mark.parametrize("looked_for", LOOKED_FOR)
+def test_a_write_ends_the_rows_that_it_bears_on(desk: Desk, looked_for: str) -> None:
+    """An event about a note that was looked at, and a note that a lookup would now find."""
+    known, look = KnownViews(), LOOKED_FOR[looked_for]
+    one = desk.remember("pop() of an empty queue returns None here", kind="directive")
+    first = asked(desk, known, look=look, id_=one.id)
+    if looked_for in ("its note", "its number"):
+        desk.act("revoke", one.id, reason="it raises")
+    elif looked_for == "its path":
+        desk.remember("mind the gap", kind="gotcha", anchors=["app.py"])
+    else:
+        desk.remember("Ask before a push.", kind="directive")
+    assert asked(desk, known, look=look, id_=one.id) is not first
+
+
+def test_what_cannot_be_told_ends_all(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of the settings, more commits than are looked through, and rows of the log that were made anew."""
     known = KnownViews()
-    asked(desk, known)
-    desk.remember("pop() of an empty queue returns None here")
-    assert asked(desk, known)[1]
+    first = asked(desk, known)
+    change(desk, "budget.prompt", "700")
+    second = asked(desk, known)
+    monkeypatch.setattr(limits, "CATCH_UP_COMMITS_MAX", 1)
+    desk.remember("the queue is bounded")
+    third = asked(desk, known)
+    desk.remember("and the stack is not")
+    desk.remember("nor is the heap")
+    fourth = asked(desk, known)
+    known.forget()
+    fifth = asked(desk, known)
+    assert [first is second, second is third, third is fourth, fourth is fifth] == [False, True, False, False]
 
 
 def test_a_snapshot_from_before_a_write_keeps_nothing_for_after_it(desk: Desk) -> None:
-    """Two hooks at once: the one that read earlier and finishes later must not leave what it read."""
+    """Two hooks at once: the one that read earlier and finishes later must not leave what it read, nor find what came later."""
     known = KnownViews()
     with desk.daemon.parts.store.read() as earlier:
 
-        def make_late() -> Views:
+        def make_late(_: Snapshot) -> tuple[object, ...]:
             desk.remember("the queue is bounded")
             asked(desk, known)
             return ()
 
         known.at(earlier)(("app.py",), make_late)
-    assert asked(desk, known)[0] != ()
+        assert asked(desk, known).rows != ()
+        assert known.at(earlier)(("app.py",), lambda _: (1, 2)).rows == (1, 2)
+    assert len(asked(desk, known).rows) == 1
 
 
 def test_their_number_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A session that edits every file of a large repository does not grow the daemon."""
+    """A session that edits every file of a large repository does not grow the daemon, nor does a file that never looks the same."""
     monkeypatch.setattr(limits, "VIEWS_KNOWN_MAX", 3)
     known = KnownViews()
     for number in range(10):
         asked(desk, known, f"{number}.py")
-    assert sum(len(views) for views in known._known.values()) <= limits.VIEWS_KNOWN_MAX
+    assert len(known._known) <= limits.VIEWS_KNOWN_MAX  # pyright: ignore[reportPrivateUsage] -- what is bounded
+    rows = Rows((1, 2))
+    for number in range(20):
+        assert rows.derived(number, lambda made: made[::-1]) == (2, 1)
+    assert len(rows._derived) <= limits.DERIVED_KNOWN_MAX  # pyright: ignore[reportPrivateUsage] -- what is bounded
+
+
+def views_of(desk: Desk, snapshot: Snapshot, known: KnownViews, place: Place) -> list[tuple[NoteView, ...]]:
+    """Every view that a start or an edit could ask for."""
+    parts, at = desk.daemon.parts, known.at(snapshot)
+    of_kinds = [
+        candidates._of_kind(parts, at, place, scope, kind).rows  # pyright: ignore[reportPrivateUsage] -- what is kept
+        for scope in scopes_at(place, "s1")
+        for kind in (Kind.DIRECTIVE, Kind.TASK)
+    ]
+    return [*of_kinds, candidates._on_path(parts, at, place, place.scope, "app.py").rows]  # pyright: ignore[reportPrivateUsage] -- as above
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(steps)
+def test_what_is_kept_is_what_would_be_made(asked_for: list[dict[str, Any]]) -> None:
+    """After any act by anybody the kept views are those that a fresh look makes."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder, desk_at(Path(folder)) as desk:
+        person = begun(desk)
+        desk.remember("add() wraps at 32 bits", kind="gotcha", anchors=["app.py"], derived_from=["2", "3"])
+        place = place_of(desk.daemon.parts, str(desk.repo))
+        for step in asked_for:
+            carry_out(desk, person, step)
+            with desk.daemon.parts.store.read() as snapshot:
+                kept = views_of(desk, snapshot, desk.daemon.parts.views, place)
+                assert kept == views_of(desk, snapshot, KnownViews(), place)
 
 
 def test_a_revoked_gotcha_is_struck_through_at_the_next_edit(desk: Desk) -> None:

@@ -9,13 +9,12 @@ import msgspec
 from memd_daemon import limits
 from memd_daemon.frames.digest import text_digest
 from memd_daemon.model.delivery import Context
-from memd_daemon.model.event import Anchor
 from memd_daemon.model.note import Note
-from memd_daemon.model.view import GroundStatus, NoteView
+from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Kind, Priority, Provenance
 from memd_daemon.rules.sift import is_too_far
 from memd_daemon.rules.situation import Candidate, Gate, GateEvidence
-from memd_daemon.service.known import Known, Views
+from memd_daemon.service.known import Known, Rows, Views
 from memd_daemon.service.moved import as_moved, known_moves
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.recall import weighed
@@ -33,12 +32,9 @@ def at_start(
     known = parts.views.at(snapshot)
     kinds = (Kind.DIRECTIVE,) if context.agent else (Kind.DIRECTIVE, Kind.TASK)
     sessions = (context.session, *context.continues)
-    scopes = scopes_at(place, *sessions)
-    found = [
-        view for scope in scopes for kind in kinds for view in _of_kind(parts, known, snapshot, place, scope, kind)
-    ]
     look = Look(parts, place)
-    candidates = [Candidate(view=look.grounded(view)) for view in found]
+    found = (_of_kind(parts, known, place, scope, kind) for scope in scopes_at(place, *sessions) for kind in kinds)
+    candidates = [one for views in found for one in look.candidates(views)]
     if context.agent:
         touched = dict.fromkeys(p for one in ledger.contexts_of(context.session) for p in (*one.read, *one.edited))
         moved = known_moves(ledger, place.checkout.root, touched)
@@ -46,10 +42,10 @@ def at_start(
     return candidates
 
 
-def _of_kind(parts: Parts, known: Known, snapshot: Snapshot, place: Place, scope: str, kind: Kind) -> Views:
+def _of_kind(parts: Parts, known: Known, place: Place, scope: str, kind: Kind) -> Rows[NoteView]:
     """The views of one kind in one scope, of those that could arrive at all; their ground is not looked at."""
 
-    def made() -> Views:
+    def made(snapshot: Snapshot) -> Views:
         ids = snapshot.notes_of_kind(scope, kind, Priority.HIGH if kind == Kind.TASK else "")
         views = (view_from_log(snapshot, note, place) for note in _notes(snapshot, ids) if _worth(note))
         return tuple(_with_digest(parts, view) for view in views)
@@ -88,9 +84,11 @@ class Look:
         """The view with its ground looked at."""
         return grounded(self._parts, view, self._place, self._until_ns, self._looked)
 
-    def seen(self, anchors: tuple[Anchor, ...]) -> tuple[GroundStatus, ...]:
-        """What these anchors look like."""
-        return seen(self._parts, anchors, self._place, self._until_ns, self._looked)
+    def candidates(self, views: Rows[NoteView]) -> tuple[Candidate, ...]:
+        """Known views as candidates: the very same objects as long as their anchors look the same."""
+        anchors = views.derived("anchors", lambda rows: tuple(dict.fromkeys(view.note.anchors for view in rows)))
+        ground = tuple(seen(self._parts, one, self._place, self._until_ns, self._looked) for one in anchors if one)
+        return views.derived(ground, lambda rows: tuple(Candidate(view=self.grounded(view)) for view in rows))
 
 
 def on_paths(
@@ -108,7 +106,7 @@ def on_paths(
     found: dict[bytes, Candidate] = {}
     for path in dict.fromkeys((*paths, *moved)):
         for scope in scopes_at(place, *sessions):
-            for one in _on_path(parts, known, look, snapshot, place, scope, path):
+            for one in look.candidates(_on_path(parts, known, place, scope, path)):
                 if not only_high or one.view.note.priority == Priority.HIGH:
                     found.setdefault(one.view.note.uid, one)
     if not moved:
@@ -116,21 +114,15 @@ def on_paths(
     return [msgspec.structs.replace(one, view=as_moved(one.view, moved)) for one in found.values()]
 
 
-def _on_path(
-    parts: Parts, known: Known, look: Look, snapshot: Snapshot, place: Place, scope: str, path: str
-) -> tuple[Candidate, ...]:
-    """A file's gotchas in one scope. Kept are the views, and what becomes of them while their anchors look the same."""
-    key = ("path", place.scope, scope, path)
+def _on_path(parts: Parts, known: Known, place: Place, scope: str, path: str) -> Rows[NoteView]:
+    """The views of a file's gotchas in one scope; their ground is not looked at."""
 
-    def made() -> Views:
+    def made(snapshot: Snapshot) -> Views:
         notes = _notes(snapshot, snapshot.notes_on_path(scope, path))
         views = (msgspec.structs.replace(view_from_log(snapshot, n, place), matched_path=path) for n in notes)
         return tuple(_with_digest(parts, view) for view in views)
 
-    views = known(key, made)
-    anchors = known(("anchors", *key), lambda: tuple(dict.fromkeys(view.note.anchors for view in views)))
-    ground = tuple(look.seen(one) for one in anchors)
-    return known(("on", *key, ground), lambda: tuple(Candidate(view=look.grounded(view)) for view in views))
+    return known(("path", place.scope, scope, path), made)
 
 
 class Asked:

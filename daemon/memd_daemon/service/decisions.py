@@ -1,43 +1,36 @@
 """Decisions that were taken before: starts of a repository are told the very same, edits of a file find the same notes standing.
 
-A decision depends on the notes, their ground, what stands of them, and the moment; the notes depend on the commits. All of that is
-the key: what `rules.decide` comes to look at has to stand in it.
+A decision depends on the candidates, what stands of them, and the moment. All of that is the key: what `rules.decide` comes to look
+at has to stand in it. Candidates are immutable and known by being the same objects (known.py); those that a key speaks of are kept
+with it, so that no other object can pass for one of them.
 """
 
 from collections.abc import Sequence
 
 from memd_daemon import limits
 from memd_daemon.rules import Candidate, Decision, Situation, decide
-from memd_daemon.store.port import Snapshot
 
 
 class Decisions:
     """What `decide` says, kept. Under the delivery lock, as every decision."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], Decision] = {}
+        self._known: dict[tuple[object, ...], tuple[Sequence[Candidate], Decision]] = {}
 
-    def of(self, snapshot: Snapshot, harness: str, now: Situation, found: Sequence[Candidate]) -> Decision:
+    def of(self, harness: str, now: Situation, found: Sequence[Candidate]) -> Decision:
         """The decision about these notes. ``harness``: the name of the client, whose units and tags ``now`` has."""
-        key = (snapshot.version(), harness, _moment(now, found), _notes(now, found))
+        uids = [one.view.note.uid for one in found]
+        key = (harness, _moment(now, found, uids), tuple(map(id, found)), tuple(map(now.standing.get, uids)))
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= limits.DECISIONS_KNOWN_MAX:
                 self._known.clear()
-            known = self._known[key] = decide(now, found)
-        return known
+            known = self._known[key] = (tuple(found), decide(now, found))
+        return known[1]
 
 
-def _notes(now: Situation, found: Sequence[Candidate]) -> tuple[object, ...]:
-    return tuple(
-        (one.view.note.uid, one.view.matched_path, one.view.ground, now.standing.get(one.view.note.uid))
-        for one in found
-    )
-
-
-def _moment(now: Situation, found: Sequence[Candidate]) -> tuple[object, ...]:
+def _moment(now: Situation, found: Sequence[Candidate], here: Sequence[bytes]) -> tuple[object, ...]:
     """What the rules look at beside the notes; of notes that are not here nothing."""
-    here = [one.view.note.uid for one in found]
     has_own_notes = any(one.view.note.scope.startswith("session:") for one in found)
     return (
         now.trigger,

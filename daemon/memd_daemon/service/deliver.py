@@ -291,7 +291,7 @@ class Deliverer:
             now = _after(now, policy, harness, limits.POLICY_LEAVES_TOKENS)
         if lines in blocks:
             now = _after(now, lines, harness, limits.SETTING_START_MIN_TOKENS)
-        return Owed(self._decisions.of(snapshot, harness.NAME, now, found), blocks)
+        return Owed(self._decisions.of(harness.NAME, now, found), blocks)
 
     def _own(
         self,
@@ -315,7 +315,7 @@ class Deliverer:
         if not found:
             return Decision()
         now = self._own_situation(ledger, call, context, harness, owed)
-        return decide(now, found) if call.match is not None else self._decisions.of(snapshot, harness.NAME, now, found)
+        return decide(now, found) if call.match is not None else self._decisions.of(harness.NAME, now, found)
 
     def _own_situation(
         self, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness, owed: Owed

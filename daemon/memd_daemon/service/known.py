@@ -1,75 +1,195 @@
 """What was made of the log before: edits ask for the gotchas of the same few files again and again, starts for the same rules.
 
-A view without its ground depends on the log alone, and the log only grows; so views are taken again while the snapshot counts as
-many commits and events as the one they were made from, and the first write after that forgets them all. What is made of views and
-of something else is kept beside them, under a key that says what else.
+A view without its ground depends on the log alone. While rows are made, what is looked at is noted: notes, and lookups by index.
+Rows stay known until a commit speaks of one of those notes, or of one that such a lookup would now find; a note about something
+else, which is what most writes are, leaves them as they are. Where that cannot be told (a commit of another store, one about the
+keys or the settings, too many at once, a read of something else) all are forgotten: nothing wrong may be told because it was
+right before.
+
+What follows from rows and from something else beside them (their ground) is kept with them, and goes with them.
 """
 
 import threading
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from memd_daemon import limits
+from memd_daemon.model.note import Note
 from memd_daemon.model.view import NoteView
 from memd_daemon.store.port import Snapshot
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 Views = tuple[NoteView, ...]
 Key = tuple[object, ...]
-Version = tuple[int, int]
+Lookup = tuple[str, str, object]
+"""(by what, scope, value)"""
+
+
+class Rows(Generic[T]):
+    """What was made, and what follows from it."""
+
+    def __init__(self, rows: tuple[T, ...]) -> None:
+        self.rows = rows
+        self._derived: dict[object, tuple[Any, ...]] = {}
+
+    def derived(self, key: object, made: Callable[[tuple[T, ...]], tuple[U, ...]]) -> tuple[U, ...]:
+        """What ``made`` makes of the rows, the very same for an equal key. It depends on the rows and the key alone."""
+        known = self._derived.get(key)
+        if known is None:
+            if len(self._derived) >= limits.DERIVED_KNOWN_MAX:
+                self._derived.clear()
+            known = self._derived[key] = made(self.rows)
+        return known
 
 
 class Known(Protocol):
     """What is known at one snapshot: ``known(key, made)`` gives the rows of a key, by ``made`` where they are not known.
 
-    ``made`` makes them from that very snapshot and from what the key says, and from nothing else.
+    ``made`` makes them of the snapshot that it is given and of what the key says, and of nothing else.
     """
 
-    def __call__(self, key: Key, made: Callable[[], tuple[T, ...]]) -> tuple[T, ...]: ...
+    def __call__(self, key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]: ...
+
+
+class Traced:
+    """A snapshot that notes what is looked at."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self.uids: set[bytes] = set()
+        self.lookups: set[Lookup] = set()
+        self.is_sure = True  # whether these two say all
+
+    def note(self, uid: bytes) -> Note | None:
+        self.uids.add(uid)
+        return self._snapshot.note(uid)
+
+    def id_of(self, uid: bytes) -> int | None:
+        self.uids.add(uid)
+        return self._snapshot.id_of(uid)
+
+    def uid_of(self, id_: int) -> bytes | None:
+        return self._snapshot.uid_of(id_)  # for good
+
+    def text(self, digest: bytes) -> str | None:
+        return self._snapshot.text(digest)  # for good, or until its note is forgotten
+
+    def notes_of_kind(self, scope: str, kind: str, priority: str = "") -> Iterator[int]:
+        self.lookups.add(("kind", scope, kind))
+        return self._snapshot.notes_of_kind(scope, kind, priority)
+
+    def notes_on_path(self, scope: str, path: str) -> Iterator[int]:
+        self.lookups.add(("path", scope, path))
+        return self._snapshot.notes_on_path(scope, path)
+
+    def notes_anchored_as(self, scope: str, digest: bytes) -> Iterator[int]:
+        self.lookups.add(("content", scope, digest))
+        return self._snapshot.notes_anchored_as(scope, digest)
+
+    def __getattr__(self, name: str) -> Any:
+        self.is_sure = False
+        return getattr(self._snapshot, name)
+
+
+def lookups_of(note: Note) -> Iterator[Lookup]:
+    """Every lookup that finds this note, and some that do not."""
+    yield "kind", note.scope, note.kind
+    for anchor in note.anchors:
+        yield "path", note.scope, anchor.path
+        yield "content", note.scope, anchor.digest
+
+
+class _Kept:
+    """Rows with what they were made of."""
+
+    def __init__(self, rows: Rows[Any], traced: Traced) -> None:
+        self.rows = rows
+        self._traced = traced
+
+    def stands(self, uids: set[bytes], lookups: set[Lookup]) -> bool:
+        """Whether commits that speak of these notes, found by these lookups, leave the rows as they are."""
+        made_of = self._traced
+        return made_of.is_sure and made_of.uids.isdisjoint(uids) and made_of.lookups.isdisjoint(lookups)
+
+
+class _Stand:
+    """How far a snapshot has come: commits and events of all stores, and this store's last commit."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.version = snapshot.version()
+        self.seq = snapshot.last_seq()
 
 
 class KnownViews:
     """Rows by what they were asked for with. Safe to call from any thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._version: Version = (-1, -1)
-        self._known: dict[Key, tuple[Any, ...]] = {}
+        self._lock: Final = threading.Lock()
+        self._at: _Stand | None = None
+        self._known: dict[Key, _Kept] = {}
         self._count = 0
 
     def forget(self) -> None:
         """The rows that they were made from were made anew, without a write to the log."""
         with self._lock:
-            self._forget((-1, -1))
+            self._forget()
+            self._at = None
 
     def at(self, snapshot: Snapshot) -> Known:
         """What is known at this snapshot."""
-        version = snapshot.version()
+        stand = _Stand(snapshot)
+        with self._lock:
+            self._come_to(snapshot, stand)
 
-        def known(key: Key, made: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
-            return self._of(version, key, made)
+        def known(key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]:
+            with self._lock:
+                kept = self._known.get(key) if self._is_at(stand) else None
+            return self._made(snapshot, stand, key, made) if kept is None else cast("Rows[T]", kept.rows)
 
         return known
 
-    def _of(self, version: Version, key: Key, made: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
+    def _made(self, snapshot: Snapshot, stand: _Stand, key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]:
+        traced = Traced(snapshot)
+        rows = Rows(made(cast("Snapshot", traced)))
         with self._lock:
-            if version != self._version:
-                self._forget(version)
-            known = self._known.get(key)
-        if known is None:
-            known = made()
-            self._keep(version, key, known)
-        return known
+            if self._is_at(stand):  # else another thread has come with a later snapshot
+                self._keep(key, _Kept(rows, traced))
+        return rows
 
-    def _keep(self, version: Version, key: Key, rows: tuple[Any, ...]) -> None:
-        with self._lock:
-            if version != self._version:  # another thread has come with a later snapshot
-                return
-            if self._count + len(rows) > limits.VIEWS_KNOWN_MAX:
-                self._forget(version)
-            self._count += len(rows) - len(self._known.get(key, ()))
-            self._known[key] = rows
+    def _is_at(self, stand: _Stand) -> bool:
+        return self._at is not None and self._at.version == stand.version
 
-    def _forget(self, version: Version) -> None:
-        self._version, self._known, self._count = version, {}, 0
+    def _keep(self, key: Key, kept: _Kept) -> None:
+        if self._count + len(kept.rows.rows) > limits.VIEWS_KNOWN_MAX:
+            self._forget()
+        before = self._known.get(key)
+        self._count += len(kept.rows.rows) - (len(before.rows.rows) if before else 0)
+        self._known[key] = kept
+
+    def _come_to(self, snapshot: Snapshot, stand: _Stand) -> None:
+        """Brings what is known up to a later snapshot; an earlier one finds nothing and leaves nothing."""
+        at = self._at
+        if at is not None and (self._is_at(stand) or stand.version < at.version):
+            return
+        if at is None or not self._catch_up(snapshot, at, stand):
+            self._forget()
+        self._at = stand
+
+    def _catch_up(self, snapshot: Snapshot, at: _Stand, stand: _Stand) -> bool:
+        """Drops the rows that the commits in between bear on; whether that can be told."""
+        added = stand.seq - at.seq
+        if not 0 < added <= limits.CATCH_UP_COMMITS_MAX or stand.version[0] - at.version[0] != added:
+            return False
+        uids = set(snapshot.changed_since(at.seq))
+        notes = [snapshot.note(uid) for uid in uids]
+        if not all(notes):  # about no note: keys, settings
+            return False
+        lookups = {lookup for note in notes if note for lookup in lookups_of(note)}
+        self._known = {key: kept for key, kept in self._known.items() if kept.stands(uids, lookups)}
+        self._count = sum(len(kept.rows.rows) for kept in self._known.values())
+        return True
+
+    def _forget(self) -> None:
+        self._known, self._count = {}, 0

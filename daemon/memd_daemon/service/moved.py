@@ -95,13 +95,13 @@ def _held_before(parts: Parts, snapshot: Snapshot, root: str, scopes: Sequence[s
         return
     known = parts.views.at(snapshot)
     for scope in scopes:
-        yield from known(("anchored", scope, digest), partial(_anchored_as, snapshot, scope, digest))
+        yield from known(("content", scope, digest), partial(_anchored_as, scope, digest)).rows
     for seen in parts.ground.seen_at(digest):
         if seen.startswith(root.rstrip("/") + "/"):
             yield normal(clean(seen[len(root.rstrip("/")) + 1 :]))
 
 
-def _anchored_as(snapshot: Snapshot, scope: str, digest: bytes) -> tuple[str, ...]:
+def _anchored_as(scope: str, digest: bytes, snapshot: Snapshot) -> tuple[str, ...]:
     """The paths of anchors that held this content when their notes were recorded."""
     uids = (snapshot.uid_of(id_) for id_ in snapshot.notes_anchored_as(scope, digest))
     notes = (snapshot.note(uid) for uid in uids if uid)
