@@ -40,6 +40,7 @@ class ProposalOut(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     at: str
     by: int  # the other note that takes part; 0: none
+    times: int = 1  # that it was proposed; ``at`` and ``reason`` are those of the first time, the log has the others
 
 
 class FlagOut(msgspec.Struct, frozen=True, kw_only=True):

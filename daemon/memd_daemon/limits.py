@@ -13,6 +13,7 @@ REASON_MAX_BYTES: Final = 2 * 1024  # `show` has room for it; a line shows its f
 PUSHABLE_MAX_TOKENS: Final = 500  # a longer directive or gotcha could never arrive in its budget
 TAGS_MAX: Final = 20  # a header line stays a line
 ANCHORS_MAX: Final = 50  # each is hashed at a read of the note
+PROPOSALS_APART_MAX: Final = 32  # of one note, told apart by act and other note; it decides what a fold is, so all stores share it
 NAMED_NOTES_MAX: Final = 64  # that one write names as its sources, or takes in: each is looked up and told with it
 EVIDENCE_MAX: Final = 50  # excerpts of one write: each is looked for in its turn
 ANCHOR_DIGEST_BYTES: Final = 16  # truncated SHA-256: 2**64 files before a chance collision

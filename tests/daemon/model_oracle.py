@@ -116,7 +116,24 @@ def proposing(note: Note, done: Note, deed: Deed) -> Note:
     by = getattr(p, "by", NO_UID)
     made = Proposal(event=deed.uid, act=PROPOSAL_OF[deed.type], at=deed.at, reason=getattr(p, "reason", b""), by=by)
     base = done if deed.type == "revised" else note
-    return changed(base, proposals=(*note.proposals, made))
+    return changed(base, proposals=queued(note, made))
+
+
+PROPOSALS_APART = 32
+
+
+def queued(note: Note, made: Proposal) -> tuple[Proposal, ...]:
+    """ "Queue and one warning line": what was proposed before is no second item of the queue, it is wished for once more. An act
+    that was proposed for very many notes is one item as well, so that no note grows without end.
+    """
+    before = list(note.proposals)
+    alike = [i for i, p in enumerate(before) if (p.act, p.by) == (made.act, made.by)]
+    if not alike and len(before) >= PROPOSALS_APART:
+        alike = [i for i, p in enumerate(before) if p.act == made.act]
+    if not alike:
+        return (*before, made)
+    before[alike[0]] = msgspec.structs.replace(before[alike[0]], times=before[alike[0]].times + 1)
+    return tuple(before)
 
 
 def settled(before: Note, note: Note, deed: Deed) -> Note:
@@ -401,7 +418,7 @@ def proposed(note: Note, deed: Deed, p: Any) -> Note | None:
     if note.provenance != "human" or p.act not in PROPOSAL_OF.values():
         return None
     made = Proposal(event=deed.uid, act=p.act, at=deed.at, reason=p.reason, by=p.by)
-    return changed(note, proposals=(*note.proposals, made))
+    return changed(note, proposals=queued(note, made))
 
 
 # `forgotten` | signed | blobs and salts dropped | later events: refused here, without effect from elsewhere

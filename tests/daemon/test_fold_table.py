@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from memd_daemon import limits
 from memd_daemon.model import event as ev
 from memd_daemon.model import fold, proof
 from memd_daemon.model.fold import Effect
@@ -148,6 +149,38 @@ def test_an_unsigned_act_on_an_endorsed_note_is_a_proposal(start: str, type_: st
     (proposal,) = life.now.proposals
     assert (proposal.act, proposal.event) == (act, life.events[-1].event.uid)
     assert proposal.reason == getattr(payload_for(type_, before), "reason", b"")
+
+
+def test_what_is_proposed_again_is_counted_with_the_first() -> None:
+    """Six hundred wishes make a note no larger than one; each has its place in the log, and a person settles all of them."""
+    life = states()["human"].then("revoked")
+    (first,), size = life.now.proposals, len(msgspec.msgpack.encode(life.now))
+    for n in range(600):
+        life.then("revoked", ev.Reasoned(reason=digest_of(f"reason {n}")))
+        assert life.effect == PROPOSED
+    assert life.now.proposals == (msgspec.structs.replace(first, times=601),)
+    assert len(msgspec.msgpack.encode(life.now)) < size + 20
+    assert life.now.events == 602 + 1
+    life.then("confirmed", actor="human", signed=True)
+    assert life.now.proposals == ()
+
+
+def test_other_acts_and_other_notes_are_proposals_of_their_own() -> None:
+    """Up to a bound; past it a proposal counts with the first for its act, so that no number of notes makes one grow."""
+    life = states()["human"].then("revoked")
+    bound = limits.PROPOSALS_APART_MAX
+    others = [fresh_uid() for _ in range(bound + 50)]
+    for other in others:
+        life.then("superseded", ev.ByNote(by=other))
+    assert [p.act for p in life.now.proposals] == ["revoke", *["supersede"] * (bound - 1)]
+    assert [p.by for p in life.now.proposals[1:]] == others[: bound - 1]
+    assert [p.times for p in life.now.proposals] == [1, 52, *[1] * (bound - 2)]
+    for type_, act in PERSON_ONLY:
+        if type_ not in ENDORSED["human"]:
+            life.then(type_)
+            assert life.effect == PROPOSED
+            assert act in {p.act for p in life.now.proposals}
+    assert len(life.now.proposals) <= bound + len(set(proof.PERSON_ONLY.values()))
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_an_unsigned_act_on_an_endorsed_note_is_a_proposal(desk: Desk, person: P
     assert done.effect == "proposed"
     told = context_of(desk.start())
     assert f"[{id_}] DIRECTIVE (standing rule from the user — follow it): {RULE}" in told
-    assert f"WARNING: an AI session proposed to {act} this on" in told
+    assert f"WARNING: somebody at the command line proposed to {act} this on" in told
     assert "(reason: it slows me down): ask the user." in told
     assert desk.ask(api.Status()).queue["proposals"] == 1
     assert desk.ask(api.Status()).queue["proposed"] == [id_]
@@ -148,6 +148,26 @@ def test_a_signed_act_settles_the_proposals(desk: Desk, person: Person) -> None:
     assert desk.ask(api.Status()).queue["proposals"] == 0
     assert "WARNING" not in context_of(desk.start())
     assert desk.act("confirm", id_, sign=True).plan is None
+    assert desk.ask(api.Verify()).faults == []
+
+
+def test_a_wish_that_is_repeated_waits_once(desk: Desk, person: Person) -> None:
+    """The queue has one row and the start the same words as before; `show` says how often, and the log has every reason."""
+    id_ = person.rule()
+    desk.act("revoke", id_, reason="it slows me down")
+    told = context_of(desk.start("s1"))
+    for n in range(5):
+        assert desk.act("revoke", id_, reason=f"once more {n}").effect == "proposed"
+    assert desk.ask(api.Status()).queue["proposals"] == 1
+    assert context_of(desk.start("s2")) == told
+    answer = shown(desk, id_)
+    assert [(p.act, p.times, p.reason) for p in answer.note.proposals] == [("revoke", 6, "it slows me down")]
+    assert "  proposed 6 times to revoke, first 2026-03-04 (agent): it slows me down" in answer.text
+    reasons = [e.reason for e in desk.ask(api.Log(ref=str(id_))).events if e.type == "proposed"]
+    assert reasons == ["it slows me down", *(f"once more {n}" for n in range(5))]
+    person.seal(desk.act("confirm", id_, sign=True).plan)
+    assert shown(desk, id_).note.proposals == []
+    assert "the 6 proposals before it are settled" in desk.ask(api.Log(ref=str(id_))).events[-1].line
     assert desk.ask(api.Verify()).faults == []
 
 
@@ -196,7 +216,7 @@ def test_what_a_person_revoked_comes_back_only_with_a_warning(desk: Desk, person
     assert "DIRECTIVE (standing rule" not in told
     assert f"Recorded by the user: {RULE}" in told
     assert "WARNING: revoked by the user" in told
-    assert "reinstated by an AI session" in told
+    assert "reinstated at the command line 2026-03-04, unsigned" in told
 
 
 def test_a_global_rule_needs_a_person_and_then_holds_everywhere(desk: Desk, person: Person) -> None:

@@ -69,6 +69,11 @@ def _reason(r: ReasonView, tags: Sequence[str]) -> str:
     )
 
 
+def proposed(act: str, times: int) -> str:
+    """What a proposal is called in the line of its reason, which is that of the first time."""
+    return f"proposed to {act}" if times == 1 else f"proposed {times} times to {act}, first"
+
+
 def _revision(view: NoteView, r: RevisionView, tags: Sequence[str]) -> str:
     """``revision 2, 2026-03-04, agent, the one told: why``, with the words of one that is not."""
     standing = "the one told" if r.told else "not endorsed, waits for the user" if r.waits else "an earlier one"

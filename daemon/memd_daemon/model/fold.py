@@ -3,10 +3,11 @@
 `TRANSITIONS` holds one pure function per event type; each takes the note so far and the stored event and says what becomes of
 the note, or None where the event's precondition does not hold at its place: then it has no effect, and `memd log` says so.
 On a note that a person endorsed, the acts in `PERSON_ONLY` have no effect unless signed: they stand as proposals, where a person
-could carry them out at their place. A person's signed act settles the proposals that it was shown with, whatever it decides; where
-anything has befallen the note that the person did not see, none is settled, so that no wish passes unseen. An event that needs a
-signature (model/proof.py) and has none that stands (model/trust.py) has no effect at all; a signature under any other actor than
-`human` makes no person of it.
+could carry them out at their place. A further one for the same act and the same other note is counted with the first (`_waiting`):
+the log keeps each with its reason, and nobody makes a note grow by wishing. A person's signed act settles the proposals that it was
+shown with, whatever it decides; where anything has befallen the note that the person did not see, none is settled, so that no wish
+passes unseen. An event that needs a signature (model/proof.py) and has none that stands (model/trust.py) has no effect at all; a
+signature under any other actor than `human` makes no person of it.
 
 The result depends on the set of events alone, not on the order of their arrival (model/fold_order.py). An event whose parents are
 missing waits.
@@ -18,6 +19,7 @@ from typing import Final, cast
 
 import msgspec
 
+from memd_daemon import limits
 from memd_daemon.model import event as ev
 from memd_daemon.model.event import Stored
 from memd_daemon.model.fold_order import order as order
@@ -124,7 +126,17 @@ def _propose_instead(note: Note, after: Note, stored: Stored, payload: msgspec.S
         by=getattr(payload, "by", NO_UID),
     )
     base = after if stored.event.type == "revised" else note
-    return msgspec.structs.replace(base, proposals=(*note.proposals, proposal))
+    return msgspec.structs.replace(base, proposals=_waiting(note.proposals, proposal))
+
+
+def _waiting(proposals: tuple[Proposal, ...], new: Proposal) -> tuple[Proposal, ...]:
+    """The proposals with one more. Past `PROPOSALS_APART_MAX` it counts with the first for its act, whatever the other note is."""
+    is_full = len(proposals) >= limits.PROPOSALS_APART_MAX
+    for place, one in enumerate(proposals):
+        if one.act == new.act and (one.by == new.by or is_full):
+            counted = msgspec.structs.replace(one, times=one.times + 1)
+            return (*proposals[:place], counted, *proposals[place + 1 :])
+    return (*proposals, new)
 
 
 def _recorded(stored: Stored, p: ev.Recorded) -> Note | None:
@@ -348,7 +360,7 @@ def _proposed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     if not is_endorsed(note) or p.act not in _PROPOSALS:
         return None
     proposal = Proposal(event=stored.event.uid, act=p.act, at=stored.event.at, reason=p.reason, by=p.by)
-    return msgspec.structs.replace(note, proposals=(*note.proposals, proposal))
+    return msgspec.structs.replace(note, proposals=_waiting(note.proposals, proposal))
 
 
 def _forgotten(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:

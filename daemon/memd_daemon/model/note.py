@@ -41,11 +41,14 @@ class Reinstatement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A wish that waits for a person: the first of those for one act and one other note, whose reasons the log has."""
+
     event: bytes
     act: str
     at: int
     reason: bytes = b""
     by: bytes = NO_UID
+    times: int = 1
 
 
 class ReviewFlag(msgspec.Struct, frozen=True, kw_only=True):

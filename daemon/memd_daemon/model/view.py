@@ -66,8 +66,9 @@ class NotedNote(msgspec.Struct, frozen=True, kw_only=True):
 class ProposalView(msgspec.Struct, frozen=True, kw_only=True):
     act: str
     at: int
-    reason: str = ""
+    reason: str = ""  # of the first
     by: int = 0  # the other note that takes part
+    times: int = 1  # that it was proposed
 
 
 class TombstoneView(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import TypeVar
 from memd_client import api
 from memd_daemon import limits
 from memd_daemon.frames import words
-from memd_daemon.frames.show import shown
+from memd_daemon.frames.show import proposed, shown
 from memd_daemon.model.delivery import NOTICES_UID, POLICY_UID, Delivery
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
@@ -68,7 +68,7 @@ def note_out(parts: Parts, snapshot: Snapshot, view: NoteView) -> api.NoteOut:
         superseded_by=view.superseded_by,
         absorbed_by=view.absorbed_by,
         conflicts=list(view.conflicts),
-        proposals=[api.ProposalOut(act=p.act, reason=p.reason, at=iso(p.at), by=p.by) for p in view.proposals],
+        proposals=[api.ProposalOut(act=p.act, reason=p.reason, at=iso(p.at), by=p.by, times=p.times) for p in view.proposals],
         review=[api.FlagOut(id=f.id, what=f.what, at=iso(f.at)) for f in view.fallen_sources],
     )
 
@@ -183,9 +183,9 @@ def _reasons(snapshot: Snapshot, note: Note) -> tuple[ReasonView, ...]:
     ]
     back = note.reinstated
     lifted = [ReasonView(what="reinstated", at=back.at, actor=back.actor, signed=back.signed)] if back else []
-    proposed = [
+    wished = [
         ReasonView(
-            what=f"proposed to {p.act}",
+            what=proposed(p.act, p.times),
             at=p.at,
             actor="agent",
             reason=snapshot.text(p.reason) or "",
@@ -193,7 +193,7 @@ def _reasons(snapshot: Snapshot, note: Note) -> tuple[ReasonView, ...]:
         )
         for p in note.proposals
     ]
-    return tuple(sorted((*fallen, *lifted, *proposed), key=lambda r: r.at))
+    return tuple(sorted((*fallen, *lifted, *wished), key=lambda r: r.at))
 
 
 def ids_of(snapshot: Snapshot, uids: Iterable[bytes]) -> tuple[int, ...]:

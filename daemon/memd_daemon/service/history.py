@@ -65,7 +65,7 @@ def _traced(events: Iterable[Stored]) -> list[Traced]:
     note: Note | None = None
     found = []
     for stored in done:
-        stood = len(note.proposals) if note else 0
+        stood = sum(p.times for p in note.proposals) if note else 0
         note, effect = step(note, stored)
         found.append(Traced(stored, effect, stood if note and not note.proposals else 0))
     return found + [Traced(stored, "waits") for stored in waiting]

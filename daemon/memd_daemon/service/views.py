@@ -137,7 +137,7 @@ def _fallen(snapshot: Snapshot, note: Note) -> tuple[NotedNote, ...]:
 
 
 def _proposal(snapshot: Snapshot, p: Proposal) -> ProposalView:
-    return ProposalView(act=p.act, at=p.at, reason=snapshot.text(p.reason) or "", by=_id(snapshot, p.by))
+    return ProposalView(act=p.act, at=p.at, reason=snapshot.text(p.reason) or "", by=_id(snapshot, p.by), times=p.times)
 
 
 def _scope_label(snapshot: Snapshot, note: Note, place: Place | None) -> str:
