@@ -251,6 +251,7 @@ class PlanEvent(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     scope: str
     priority: str
+    scope_name: str = ""  # where memd has seen that repository, for people: no signature covers it
     reason: str = ""  # as it will be stored
     reason_salt: bytes = b""
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memd_client import api, signing
 from memd_client.cli import screen, sign
-from memd_client.cli.plan import Named, Read
+from memd_client.cli.plan import Named, Read, shown
 from memd_client.cli.sign import Asked, PlanDiffers, checked
 
 NOTE, NEWER, OTHER = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
@@ -253,6 +253,15 @@ def test_a_plan_does_nothing_beside_what_was_asked(asked: Asked, event: api.Plan
     """No other outcome, note, act or field than the person named."""
     with pytest.raises(PlanDiffers, match=what):
         checked(plan_of(event), asked)
+
+
+def test_what_is_signed_is_told_in_words() -> None:
+    """The repository by where it is, escaped, beside its uid; how a conflict ends as it is for the note of the event."""
+    plain_one = plain("resolve", "conflict_resolved", other=OTHER.bytes, resolution="b_wins")
+    event = msgspec.structs.replace(plain_one, scope="repo:01a2", scope_name="/home/anna/\x1b[31mshop")
+    lines = shown([read(event)], CONFLICT)
+    assert "  scope    repo:01a2 (/home/anna/\\u{1b}[31mshop)" in lines
+    assert "  outcome  the other one holds, this note is revoked" in lines
 
 
 @pytest.mark.parametrize("ref", ["47", "[47]", " 47 ", str(NOTE), str(NOTE).upper(), "a-slug"])

@@ -86,6 +86,9 @@ def notes() -> dict[str, NoteView]:
             fallen_sources=tuple(NotedNote(id=id_, what="revoked", at=MARCH_4) for id_ in range(12, 19))
         ),
         "proposed": make_view(provenance="human", proposals=(ProposalView(act="revoke", at=LATER),)),
+        "proposed at the command line": make_view(
+            provenance="human", proposals=(ProposalView(act="revoke", at=LATER, at_command_line=True),)
+        ),
         "proposed with a reason": make_view(
             provenance="human", proposals=(ProposalView(act="change", at=LATER, reason='it "is" wrong :)'),)
         ),

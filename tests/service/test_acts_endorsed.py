@@ -44,7 +44,8 @@ def test_what_a_person_endorsed_only_a_person_changes(
     assert (after.state, after.conflicts, after.priority, after.content) == (
         before.state, before.conflicts, before.priority, before.content,
     )  # fmt: skip
-    assert f"WARNING: an AI session proposed to {proposal} this on" in desk.recall("deploys on tuesdays").text
+    told = desk.recall("deploys on tuesdays").text
+    assert f"WARNING: somebody at the command line proposed to {proposal} this on" in told
     planned = desk.act(act, made, sign=True, **words)
     assert planned.effect == "planned"
     assert planned.plan is not None
@@ -137,3 +138,33 @@ def test_what_was_built_meanwhile_is_flagged_too(desk: Desk, person: Person) -> 
     leaf = desk.remember("So freeze on Mondays.", derived_from=[str(made)]).id
     person.seal(plan)
     assert [(f.id, f.what) for f in note(desk, leaf).review] == [(made, "revoked")]
+
+
+@pytest.mark.parametrize(("how", "mark"), [("a_wins", "revoked"), ("merged", "absorbed")])
+def test_a_conflict_that_a_person_settles_is_signed_on_both_sides(
+    desk: Desk, person: Person, how: str, mark: str
+) -> None:
+    """What befalls the other note is that person's decision too, whatever its class: nothing says that an agent did it."""
+    made = endorsed(desk, person, "Deploys go out on Tuesdays.")
+    other = desk.remember("Deploys go out on any day.", contradicts=str(made)).id
+    plan = desk.act("resolve", made, by=str(other), resolution=how, reason=REASON, sign=True).plan
+    assert plan is not None
+    assert sorted(event.id for event in plan.events) == [made, other, other]
+    assert {event.scope_name for event in plan.events} == {str(desk.repo)}
+    person.seal(plan)
+    events = desk.ask(api.Log(ref=str(other))).events
+    assert [(e.actor, e.signed) for e in events if e.type == mark] == [("human", True)]
+    if how == "a_wins":
+        assert f"  revoked 2026-03-04 by [{made}] (human, signed): {REASON}" in desk.ask(api.Show(ref=str(other))).text
+    assert sound(desk)
+
+
+def test_a_revocation_beside_an_endorsement_says_so(desk: Desk, person: Person) -> None:
+    """Endorsed and contradicting an agent's note in one commit: the revocation is unsigned, and what is beside it is told."""
+    old = desk.remember("Deploys go out on any day.").id
+    made = endorsed(desk, person, "Deploys go out on Tuesdays.", contradicts=str(old))
+    told = desk.ask(api.Show(ref=str(old))).text
+    assert f"  revoked 2026-03-04 by [{made}] (agent, in one commit with what the user signed on [{made}]): " in told
+    third = desk.remember("The lamp is green.").id
+    desk.remember("The lamp is red.", contradicts=str(third))
+    assert "in one commit" not in desk.ask(api.Show(ref=str(third))).text

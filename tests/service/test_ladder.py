@@ -198,7 +198,7 @@ def test_an_endorsed_wording_goes_on_until_a_person_signs_the_next(desk: Desk, p
     assert (found.content, found.provenance, found.revision_count) == (RULE, "human", 2)
     assert [p.act for p in found.proposals] == ["revise"]
     assert note(desk, more).absorbed_by == 0
-    assert "an AI session proposed to revise this" in desk.recall("tokens with leeway").text
+    assert "somebody at the command line proposed to revise this" in desk.recall("tokens with leeway").text
     assert "not endorsed" in shown(desk, SLUG)
     person.seal(desk.act("promote", SLUG, to="human", sign=True).plan)
     found = note(desk, SLUG)

@@ -116,7 +116,7 @@ def test_a_person_settles_no_proposal_that_came_while_the_passphrase_was_typed(d
     person.seal(plan)
     assert note(desk, rule).priority == "high"
     assert desk.ask(api.Status()).queue["proposals"] == 1
-    assert "WARNING: an AI session proposed to revoke this" in context_of(desk.start())
+    assert "WARNING: somebody at the command line proposed to revoke this" in context_of(desk.start())
     person.seal(desk.act("confirm", rule, sign=True).plan)
     assert desk.ask(api.Status()).queue["proposals"] == 0
     assert desk.ask(api.Verify()).faults == []

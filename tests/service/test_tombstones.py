@@ -290,7 +290,7 @@ def test_revoked_twice_it_keeps_its_first_date_and_reason(desk: Desk, name: str)
 
 # --- taken back
 
-BACK = "WARNING: revoked by the user 2026-03-05, reinstated by an AI session 2026-03-06."
+BACK = "WARNING: revoked by the user 2026-03-05, reinstated at the command line 2026-03-06, unsigned."
 
 
 @pytest.mark.parametrize(("name", "kind"), [(n, k) for n, k in WHERE if n != "list, the field of JSON"])

@@ -48,6 +48,14 @@ UNDONE: Final = ("unsuperseded", "released")
 
 TURNED: Final = {"a_wins": "b_wins", "b_wins": "a_wins"}
 
+OUTCOMES: Final = {
+    "a_wins": "this note holds, the other one is revoked",
+    "b_wins": "the other one holds, this note is revoked",
+    "both_demoted": "neither holds as it stood: both stay, and count for less",
+    "merged": "the two are merged into one",
+}
+"""Each resolution as seen from the note that the event is on."""
+
 AMENDED: Final = {"priority": ("priority",), "tags": ("tag", "untag"), "anchors": ("anchor",), "scope": ("scope",)}
 """What an `amended` event may change, and the options that ask for it. A change of scope lets the folder go as well."""
 
@@ -224,7 +232,7 @@ def _lines(one: Read, asked: Asked) -> list[str]:
         "change": event.change if one.type != "amended" else "",
         **_particulars(one, asked),
         "kind": event.kind,
-        "scope": event.scope,
+        "scope": f"{event.scope} ({event.scope_name})" if event.scope_name else event.scope,
         "priority": event.priority,
         "revision": str(event.revision),
         "reason": event.reason,
@@ -239,7 +247,7 @@ def _particulars(one: Read, asked: Asked) -> dict[str, str]:
     payload = one.payload
     told = {name: _named(payload[name], asked) for name in ("by", "other") if _is_uid(payload.get(name))}
     if "resolution" in payload:
-        told["outcome"] = str(payload["resolution"])
+        told["outcome"] = OUTCOMES.get(payload["resolution"], str(payload["resolution"]))
     if "causes" in payload:
         told["flags"] = f"{len(payload['causes'])} reviewed"
     if one.type == "amended":

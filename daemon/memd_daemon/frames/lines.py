@@ -67,13 +67,14 @@ def _reinstated(view: NoteView) -> list[str]:
     back = view.note.reinstated
     if back is None or not view.reinstated_over_person:
         return []
-    return [words.WARNING_REINSTATED.format(revoked=date(back.revoked_by_person_at), reinstated=date(back.at))]
+    line = words.WARNING_REINSTATED_COMMAND_LINE if view.reinstated_at_command_line else words.WARNING_REINSTATED
+    return [line.format(revoked=date(back.revoked_by_person_at), reinstated=date(back.at))]
 
 
 def _proposed(view: NoteView, tags: Sequence[str]) -> list[str]:
     """One line: the newest proposal; the queue and `show` have the others."""
     return [
-        words.WARNING_PROPOSED.format(
+        (words.WARNING_PROPOSED_COMMAND_LINE if p.at_command_line else words.WARNING_PROPOSED).format(
             act=escape_line(p.act, tags), date=date(p.at), reason=escape_line(p.reason, tags) or words.NO_REASON
         )
         for p in view.proposals[-1:]

@@ -63,6 +63,7 @@ def _evidence(e: EvidenceView, tags: Sequence[str]) -> str:
 
 def _reason(r: ReasonView, tags: Sequence[str]) -> str:
     who = f"{escape_line(r.actor, tags)}{', signed' if r.signed else ''}"
+    who += f", in one commit with what the user signed on [{r.by}]" if r.with_signed else ""
     by = f" by [{r.by}]" if r.by else ""
     return (
         f"  {escape_line(r.what, tags)} {date(r.at)}{by} ({who}): {escape_content(r.reason or words.NO_REASON, tags)}"

@@ -45,7 +45,13 @@ STATUS_CHANGED: Final = "changed since — verify"
 STATUS_CONFIRMED: Final = "last confirmed {date}"
 
 WARNING_REINSTATED: Final = "  WARNING: revoked by the user {revoked}, reinstated by an AI session {reinstated}."
+WARNING_REINSTATED_COMMAND_LINE: Final = (
+    "  WARNING: revoked by the user {revoked}, reinstated at the command line {reinstated}, unsigned."
+)
 WARNING_PROPOSED: Final = "  WARNING: an AI session proposed to {act} this on {date} (reason: {reason}): ask the user."
+WARNING_PROPOSED_COMMAND_LINE: Final = (
+    "  WARNING: somebody at the command line proposed to {act} this on {date} (reason: {reason}): ask the user."
+)
 WARNING_CONFLICT: Final = "  WARNING: in conflict with [{id}], unresolved: weigh both."
 WARNING_FALLEN: Final = "  WARNING: derived from [{id}], {what} {date}: review before relying on it."
 WARNING_MORE_CONFLICTS: Final = "  WARNING: in conflict with {count} more notes, unresolved: show [{id}] has them."

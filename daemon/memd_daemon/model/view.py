@@ -69,6 +69,7 @@ class ProposalView(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""  # of the first
     by: int = 0  # the other note that takes part
     times: int = 1  # that it was proposed
+    at_command_line: bool = False  # by the CLI outside a live agent session: whose hand it was is not known
 
 
 class TombstoneView(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +97,7 @@ class NoteView(msgspec.Struct, frozen=True, kw_only=True):
     fallen_sources: tuple[NotedNote, ...] = ()  # ancestors that were revoked, superseded or forgotten, not yet reviewed
     conflicts: tuple[int, ...] = ()
     proposals: tuple[ProposalView, ...] = ()
+    reinstated_at_command_line: bool = False  # as a proposal's
     superseded_by: int = 0
     replaced_by: int = 0  # the note that a contradiction named: the correction of this tombstone
     corrects: tuple[int, ...] = ()
@@ -181,6 +183,7 @@ class ReasonView(msgspec.Struct, frozen=True, kw_only=True):
     signed: bool = False
     reason: str = ""
     by: int = 0
+    with_signed: bool = False  # unsigned itself, in one commit with what a person signed on the note that it names
 
 
 class RevisionView(msgspec.Struct, frozen=True, kw_only=True):

@@ -137,23 +137,25 @@ def resolve(sheet: Sheet, note: Note, case: Case) -> None:
         for one in endorsed:
             _row_closed(sheet, one, other if one is note else note, how if one is note else _TURNED[how], case.reason)
         return
-    _row_closed(sheet, note, other, how, case.reason)
-    _row_closed(sheet, other, note, _TURNED[how], case.reason)
+    signs = bool(endorsed)  # the whole is then one decision of a person's, on either side
+    _row_closed(sheet, note, other, how, case.reason, by_person=signs)
+    _row_closed(sheet, other, note, _TURNED[how], case.reason, by_person=signs)
     if how == "a_wins":
-        revoke(sheet, _without_row(other, note), case.reason, note.uid)
+        revoke(sheet, _without_row(other, note), case.reason, note.uid, by_person=signs)
     elif how == "b_wins":
-        revoke(sheet, _without_row(note, other), case.reason, other.uid)
+        revoke(sheet, _without_row(note, other), case.reason, other.uid, by_person=signs)
     elif how == "merged":
-        absorb(sheet, other, note, case.reason)
+        absorb(sheet, other, note, case.reason, by_person=signs)
 
 
-def _row_closed(sheet: Sheet, note: Note, other: Note, how: str, reason: str) -> None:
+def _row_closed(sheet: Sheet, note: Note, other: Note, how: str, reason: str, *, by_person: bool = False) -> None:
     """Each side of the row, as seen from that side."""
     if other.uid not in note.conflicts:
         return
     payload = ev.ConflictResolved(other=other.uid, resolution=how, reason=sheet.text(note.uid, reason))
     change = f"conflict with [{sheet.id_of(other)}] {_CLOSED[how]}"
-    sheet.add("conflict_resolved", note, payload, change=change, wish=f"{change}: {reason}" if reason else change)
+    wish = f"{change}: {reason}" if reason else change
+    sheet.add("conflict_resolved", note, payload, change=change, wish=wish, by_person=by_person)
 
 
 def _without_row(note: Note, other: Note) -> Note:

@@ -10,8 +10,8 @@ from memd_daemon import limits
 from memd_daemon.frames import words
 from memd_daemon.frames.show import proposed, shown
 from memd_daemon.model.delivery import NOTICES_UID, POLICY_UID, Delivery
-from memd_daemon.model.ids import uid_text
-from memd_daemon.model.note import Note
+from memd_daemon.model.ids import NO_UID, uid_text
+from memd_daemon.model.note import Note, Revocation
 from memd_daemon.model.turn import Turn
 from memd_daemon.model.view import EvidenceView, FullView, NoteView, ReasonView, RevisionView
 from memd_daemon.rules import WHY
@@ -178,6 +178,7 @@ def _reasons(snapshot: Snapshot, note: Note) -> tuple[ReasonView, ...]:
             signed=r.signed,
             reason=snapshot.text(r.reason) or "",
             by=snapshot.id_of(r.by) or 0,
+            with_signed=not r.signed and _is_with_signed(snapshot, r),
         )
         for r in (*note.past_revocations, *note.revocations)
     ]
@@ -194,6 +195,13 @@ def _reasons(snapshot: Snapshot, note: Note) -> tuple[ReasonView, ...]:
         for p in note.proposals
     ]
     return tuple(sorted((*fallen, *lifted, *wished), key=lambda r: r.at))
+
+
+def _is_with_signed(snapshot: Snapshot, fall: Revocation) -> bool:
+    """Whether the commit that revoked the note also has what a person signed on the note that stands against it."""
+    stored = snapshot.event(fall.event)
+    others = snapshot.events_of(fall.by) if stored is not None and fall.by != NO_UID else []
+    return any(s.signed and (s.origin, s.seq) == (stored.origin, stored.seq) for s in others if stored is not None)
 
 
 def ids_of(snapshot: Snapshot, uids: Iterable[bytes]) -> tuple[int, ...]:

@@ -72,10 +72,13 @@ def _cause(log: Snapshot, note: Note) -> bytes:
 # --- what befalls a note
 
 
-def revoke(sheet: Sheet, note: Note, reason: str, by: bytes = NO_UID) -> None:
-    """The revocation of a held note with all that follows from it; a proposal where only a person may."""
+def revoke(sheet: Sheet, note: Note, reason: str, by: bytes = NO_UID, *, by_person: bool = False) -> None:
+    """The revocation of a held note with all that follows from it; a proposal where only a person may.
+
+    ``by_person``: it is part of what a person decides on another note, and so signed whatever the class of this one.
+    """
     payload = ev.Reasoned(reason=sheet.text(note.uid, reason), by=by)
-    cause = sheet.add("revoked", note, payload, change="held -> revoked")
+    cause = sheet.add("revoked", note, payload, change="held -> revoked", by_person=by_person)
     if cause is not None:
         _flag(sheet, note, cause, "revoked")
         _close_conflicts(sheet, note)
@@ -90,8 +93,11 @@ def supersede(sheet: Sheet, note: Note, by: bytes, reason: str) -> None:
         _flag(sheet, note, cause, "superseded")
 
 
-def absorb(sheet: Sheet, note: Note, into: Note, reason: str) -> None:
-    """The note folded into another one, to which every reference then leads; or a proposal. Raises NoteRevoked, Cycle, SameNote."""
+def absorb(sheet: Sheet, note: Note, into: Note, reason: str, *, by_person: bool = False) -> None:
+    """The note folded into another one, to which every reference then leads; or a proposal. Raises NoteRevoked, Cycle, SameNote.
+
+    ``by_person`` as in `revoke`.
+    """
     id_, taker = sheet.id_of(note), sheet.id_of(into)
     if note.uid == into.uid:
         raise errors.SameNote(id_, "absorb")
@@ -102,7 +108,8 @@ def absorb(sheet: Sheet, note: Note, into: Note, reason: str) -> None:
         return
     refuse_circle(sheet.log, note, into.uid, "absorbed")
     payload = ev.ByNote(by=into.uid, reason=sheet.text(note.uid, reason))
-    sheet.add("absorbed", note, payload, change=f"{note.currency} -> absorbed into [{taker}]")
+    change = f"{note.currency} -> absorbed into [{taker}]"
+    sheet.add("absorbed", note, payload, change=change, by_person=by_person)
     if note.scope not in (into.scope, "global") and into.scope != "global":
         sheet.told.append(f"note [{taker}] holds in another place than [{id_}] did: `memd amend` widens a scope")
 
@@ -112,7 +119,7 @@ def lift(sheet: Sheet, note: Note, causes: frozenset[bytes]) -> None:
     for child in built_on(sheet.log, note):
         raised = tuple(f.cause for f in child.flags if f.cause in causes)
         if raised:
-            sheet.follow("reviewed", child, ev.Reviewed(causes=raised))
+            sheet.follow("reviewed", child, ev.Reviewed(causes=raised), actor=Actor.SYSTEM)
 
 
 def refuse_circle(log: Snapshot, note: Note, by: bytes, what: str) -> None:
@@ -138,7 +145,8 @@ def _close_conflicts(sheet: Sheet, note: Note) -> None:
     for uid in note.conflicts:
         other = sheet.log.note(uid)
         if other is not None and note.uid in other.conflicts and other.provenance != Provenance.HUMAN:
-            sheet.follow("conflict_resolved", other, ev.ConflictResolved(other=note.uid, resolution="a_wins"))
+            payload = ev.ConflictResolved(other=note.uid, resolution="a_wins")
+            sheet.follow("conflict_resolved", other, payload, actor=Actor.SYSTEM)
 
 
 # --- what a write does to the note that it corrects

@@ -25,6 +25,7 @@ from memd_daemon.service.enrolments import RecentEnrolment as RecentEnrolment
 from memd_daemon.service.enrolments import keys_out
 from memd_daemon.service.enrolments import recent_enrolments as recent_enrolments
 from memd_daemon.service.parts import Parts
+from memd_daemon.service.repos import path_of
 from memd_daemon.store.check import verify as check_store
 from memd_daemon.store.port import Draft, Snapshot, Txn
 
@@ -94,6 +95,8 @@ class PlanBook:
             self._waiting[token] = Waiting(PEER.get(), now + limits.PLAN_LIFE_MS, list(acts), key_id, public, finish)
             if len(self._waiting) > limits.PLANS_WAITING_MAX:
                 self._make_room()
+        with parts.store.read() as snapshot:
+            names = {scope: path_of(snapshot, scope) for scope in {a.scope for a in acts} if scope.startswith("repo:")}
         return api.Plan(
             token=token,
             store=parts.store.info.store,
@@ -111,6 +114,7 @@ class PlanBook:
                     kind=a.kind,
                     scope=a.scope,
                     priority=a.priority,
+                    scope_name=names.get(a.scope, ""),
                     reason=a.reason,
                     reason_salt=a.reason_salt,
                 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from memd_daemon.model.event import Anchor
+from memd_daemon.model.event import Anchor, Event
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note, Proposal
 from memd_daemon.model.view import GroundStatus, NotedNote, NoteView, ProposalView, TombstoneView
@@ -47,6 +47,7 @@ def view_from_log(snapshot: Snapshot, note: Note, place: Place | None) -> NoteVi
         fallen_sources=_fallen(snapshot, note),
         conflicts=_ids(snapshot, tuple(uid for uid in note.conflicts if _held(snapshot, uid))),
         proposals=tuple(_proposal(snapshot, p) for p in note.proposals),
+        reinstated_at_command_line=_reinstated_at_command_line(snapshot, note),
         superseded_by=_id(snapshot, note.superseded_by),
         absorbed_by=_id(snapshot, note.absorbed_by),
         replaced_by=_replacement(snapshot, note),
@@ -137,7 +138,22 @@ def _fallen(snapshot: Snapshot, note: Note) -> tuple[NotedNote, ...]:
 
 
 def _proposal(snapshot: Snapshot, p: Proposal) -> ProposalView:
-    return ProposalView(act=p.act, at=p.at, reason=snapshot.text(p.reason) or "", by=_id(snapshot, p.by), times=p.times)
+    reason, stored = snapshot.text(p.reason) or "", snapshot.event(p.event)
+    outside = stored is not None and is_outside(stored.event)
+    return ProposalView(act=p.act, at=p.at, reason=reason, by=_id(snapshot, p.by), at_command_line=outside, times=p.times)
+
+
+def is_outside(event: Event) -> bool:
+    """Whether it came from the command line outside a session: memd cannot say that an AI session did it."""
+    return event.surface == Surface.CLI and not event.session
+
+
+def _reinstated_at_command_line(snapshot: Snapshot, note: Note) -> bool:
+    back = note.reinstated
+    if back is None or back.signed or not back.revoked_by_person_at:
+        return False  # no line is told of it
+    lifts = (s.event for s in snapshot.events_of(note.uid) if s.event.type == "reinstated")
+    return any(is_outside(event) for event in lifts if event.at == back.at)
 
 
 def _scope_label(snapshot: Snapshot, note: Note, place: Place | None) -> str:
