@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from memd_daemon import limits
 from tests.service.desk import Desk, context_of, git, make_repo, reason_of
+from tests.service.test_people import Person
 
 RULE = "Always run the tests with the project's own virtual environment."
 GOTCHA = "add() is called with strings by the importer: keep it duck-typed."
@@ -240,3 +242,17 @@ def test_a_kept_bundle_follows_the_ground_and_the_log(desk: Desk) -> None:
     assert "staging" in context_of(desk.start("k4"))
     desk.act("revoke", 1, reason="not any more")
     assert "Previously believed" in context_of(desk.start("k5"))
+
+
+def test_what_a_person_endorsed_is_not_crowded_out_of_a_prompt(desk: Desk) -> None:
+    """More findings of agents than a prompt looks at, each nearer to its words; the endorsed one is told all the same."""
+    person = Person(desk)
+    question = "why is the nightly import of the ledger so slow on the staging server"
+    made = desk.remember(
+        "The nightly import of the ledger is slow on the staging server because of its disk.", endorse=True
+    )
+    mine = person.seal(made.plan).id
+    for number in range(2 * limits.PROMPT_CANDIDATES):
+        desk.remember(f"Why nightly import ledger so slow staging server: v{number}.")
+    told = context_of(desk.prompt(question))
+    assert f"[{mine}] [human" in told

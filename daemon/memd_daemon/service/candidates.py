@@ -176,15 +176,13 @@ def on_prompt(
     found = []
     for hit in hits:
         note = _that_prompts_tell(snapshot, hit.id)
-        if note is None:
-            continue
+        if note is None or (len(found) >= limits.PROMPT_CANDIDATES and note.provenance != Provenance.HUMAN):
+            continue  # no number of notes that agents write takes the place of what a person endorsed
         evidence = GateEvidence(cosine=hit.cosine, by_table=hit.by_table)
         if not all(is_too_far(evidence, gate) for gate in gates):
             evidence = evidence_of(snapshot, note, hit, match)
         score, _ = weighed(parts, note, hit.relevance)
         found.append((score, note, evidence))
-        if len(found) >= limits.PROMPT_CANDIDATES:
-            break
     found.sort(key=lambda f: (-f[0], f[1].uid))
     look = Look(parts, place)
     return [
