@@ -173,7 +173,7 @@ def on_prompt(
     gates: Collection[Gate],
 ) -> list[Candidate]:
     """Findings among the hits, best first, each with the evidence that one of the ``gates`` reads."""
-    found = []
+    found: list[tuple[float, Note, GateEvidence]] = []
     for hit in hits:
         note = _that_prompts_tell(snapshot, hit.id)
         if note is None or (len(found) >= limits.PROMPT_CANDIDATES and note.provenance != Provenance.HUMAN):
