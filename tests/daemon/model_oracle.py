@@ -22,6 +22,7 @@ LEVELS = ("", "atom", "principle", "doctrine")
 SOURCES = ("user", "inference", "tool", "document", "commit", "curation", "import", "cli")
 RESOLUTIONS = ("a_wins", "b_wins", "both_demoted", "merged")
 FALLS = ("revoked", "superseded", "forgotten")
+PROPOSALS_APART = 32
 
 PROPOSAL_OF = {
     "revoked": "revoke",
@@ -86,9 +87,7 @@ def expected(note: Note | None, deed: Deed) -> tuple[Note | None, frozenset[str]
         return noted, NOTHING
     further = deed.type == "revoked" and note.revoked  # its own cell: kept as a further reason
     for_person = deed.type in PROPOSAL_OF and note.provenance == "human" and not deed.by_person and not further
-    made = row(
-        noted, signed(deed) if for_person else deed, deed.payload
-    )  # what no person could do either is no proposal
+    made = row(noted, signed(deed) if for_person else deed, deed.payload)  # what nobody could do is no proposal
     if made is None:
         return noted, NOTHING
     if isinstance(made, Kept):
@@ -119,21 +118,16 @@ def proposing(note: Note, done: Note, deed: Deed) -> Note:
     return changed(base, proposals=queued(note, made))
 
 
-PROPOSALS_APART = 32
-
-
 def queued(note: Note, made: Proposal) -> tuple[Proposal, ...]:
     """ "Queue and one warning line": what was proposed before is no second item of the queue, it is wished for once more. An act
     that was proposed for very many notes is one item as well, so that no note grows without end.
     """
-    before = list(note.proposals)
-    alike = [i for i, p in enumerate(before) if (p.act, p.by) == (made.act, made.by)]
-    if not alike and len(before) >= PROPOSALS_APART:
-        alike = [i for i, p in enumerate(before) if p.act == made.act]
+    alike = [p for p in note.proposals if (p.act, p.by) == (made.act, made.by)]
+    alike += [p for p in note.proposals if len(note.proposals) >= PROPOSALS_APART and p.act == made.act]
     if not alike:
-        return (*before, made)
-    before[alike[0]] = msgspec.structs.replace(before[alike[0]], times=before[alike[0]].times + 1)
-    return tuple(before)
+        return (*note.proposals, made)
+    more = msgspec.structs.replace(alike[0], times=alike[0].times + 1)
+    return tuple(more if p is alike[0] else p for p in note.proposals)
 
 
 def settled(before: Note, note: Note, deed: Deed) -> Note:

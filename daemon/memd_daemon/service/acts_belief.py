@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from memd_daemon import errors, limits
+from memd_daemon.frames import told
 from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
@@ -41,7 +42,7 @@ def revoke_(sheet: Sheet, note: Note, case: Case) -> None:
         revoke(sheet, note, case.reason)
         return
     sheet.follow("revoked", note, ev.Reasoned(reason=sheet.text(note.uid, case.reason)))
-    sheet.kept(f"note [{id_}] was revoked already; your reason is kept beside the first")
+    sheet.kept(told.revoked_already(id_))
 
 
 def reinstate(sheet: Sheet, note: Note, case: Case) -> None:
@@ -49,7 +50,7 @@ def reinstate(sheet: Sheet, note: Note, case: Case) -> None:
     payload = ev.Reasoned(reason=sheet.text(note.uid, case.reason))
     if not note.revoked:
         sheet.add("reinstated", note, payload)
-        sheet.kept(f"note [{sheet.id_of(note)}] is held already")
+        sheet.kept(told.held_already(sheet.id_of(note)))
         return
     sheet.add("reinstated", note, payload, change="revoked -> held")
     lift(sheet, note, frozenset(r.event for r in note.revocations))
@@ -61,7 +62,7 @@ def confirm(sheet: Sheet, note: Note, case: Case) -> None:
     if note.revoked:
         raise errors.NoteRevoked(id_, "confirmed", id_)
     anchors = _anchors_now(sheet.parts, note, case.place)
-    sheet.told += [f"not found here, so its hash was left: {a.path}" for a in anchors if not _there(a, case.place)]
+    sheet.told += [told.hash_left(a.path) for a in anchors if not _there(a, case.place)]
     sheet.add("confirmed", note, ev.Confirmed(anchors=anchors), change="kept as it is" if note.proposals else "")
 
 
@@ -87,7 +88,7 @@ def review(sheet: Sheet, note: Note, case: Case) -> None:
     of = {uid_at(sheet.log, ref) for ref in case.request.of}
     causes = tuple(f.cause for f in note.flags if not of or f.ancestor in of)
     if not causes:
-        sheet.kept(f"note [{sheet.id_of(note)}] has no such flag to review")
+        sheet.kept(told.nothing_to_review(sheet.id_of(note)))
         return
     sheet.add("reviewed", note, ev.Reviewed(causes=causes), change="reviewed, and it stands")
 
@@ -102,7 +103,7 @@ def link_evidence(sheet: Sheet, note: Note, case: Case) -> None:
         raise errors.NothingToDo(id_, "name the user's words, and the turn in which they stand")
     refuse_many("evidence", case.request.evidence, limits.EVIDENCE_MAX)
     if why := unbindable(note.revisions[-1].provenance, note.source):
-        sheet.kept(f"[{id_}] is {why} and binds no evidence, so none was recorded")
+        sheet.kept(told.binds_none_now(id_, why))
         return
     known = {(e.turn_uid, e.start, e.end) for e in note.evidence}
     new = []
@@ -113,7 +114,7 @@ def link_evidence(sheet: Sheet, note: Note, case: Case) -> None:
             digest = sheet.text(note.uid, words, salt)
             new.append(msgspec.structs.replace(evidence, excerpt=digest))
     if not new:
-        sheet.kept(f"note [{id_}] has this evidence already")
+        sheet.kept(told.has_evidence(id_))
         return
     sheet.add("evidence_bound", note, ev.EvidenceBound(evidence=tuple(new)))
 
@@ -153,7 +154,7 @@ def _row_closed(sheet: Sheet, note: Note, other: Note, how: str, reason: str, *,
     if other.uid not in note.conflicts:
         return
     payload = ev.ConflictResolved(other=other.uid, resolution=how, reason=sheet.text(note.uid, reason))
-    change = f"conflict with [{sheet.id_of(other)}] {_CLOSED[how]}"
+    change = told.closed(sheet.id_of(other), how)
     wish = f"{change}: {reason}" if reason else change
     sheet.add("conflict_resolved", note, payload, change=change, wish=wish, by_person=by_person)
 
@@ -171,10 +172,3 @@ def _resolution(word: str) -> str:
 
 _TURNED: Final = {"a_wins": "b_wins", "b_wins": "a_wins", "both_demoted": "both_demoted", "merged": "merged"}
 """Each resolution, and what it is from the other side."""
-
-_CLOSED: Final = {
-    "a_wins": "-> this one holds",
-    "b_wins": "-> the other one holds",
-    "both_demoted": "-> both stand, demoted",
-    "merged": "-> merged",
-}

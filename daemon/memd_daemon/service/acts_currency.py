@@ -1,6 +1,7 @@
 """Acts on what holds now: supersede, unsupersede, absorb, release, revise (model.md, section 2; curation.md)."""
 
 from memd_daemon import errors, limits
+from memd_daemon.frames import told
 from memd_daemon.frames.words import tombstone
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
@@ -27,17 +28,17 @@ def supersede_(sheet: Sheet, note: Note, case: Case) -> None:
     if newer.uid == note.uid:
         raise errors.SameNote(id_, "supersede")
     if note.currency == "superseded" and note.superseded_by == newer.uid:
-        sheet.kept(f"note [{id_}] is superseded by [{newer_id}] already")
+        sheet.kept(told.superseded_already(id_, newer_id))
         return
     if newer.revoked:
-        sheet.told.append(f"note [{newer_id}] is revoked itself, so only its tombstone stands in the place of [{id_}]")
+        sheet.told.append(told.only_its_tombstone(newer_id, id_))
     supersede(sheet, note, newer.uid, case.reason)
 
 
 def unsupersede(sheet: Sheet, note: Note, case: Case) -> None:
     """The older note stands for itself again, and what its supersession raised on others is cleared."""
     if note.currency != "superseded":
-        sheet.kept(f"note [{sheet.id_of(note)}] is not superseded")
+        sheet.kept(told.not_superseded(sheet.id_of(note)))
         return
     refuse_bringing_back(sheet, note)
     payload = ev.ByNote(by=note.superseded_by, reason=sheet.text(note.uid, case.reason))
@@ -58,7 +59,7 @@ def absorb_(sheet: Sheet, note: Note, case: Case) -> None:
 def release(sheet: Sheet, note: Note, case: Case) -> None:
     """It stands for itself again."""
     if note.currency != "absorbed":
-        sheet.kept(f"note [{sheet.id_of(note)}] is not absorbed")
+        sheet.kept(told.not_absorbed(sheet.id_of(note)))
         return
     refuse_bringing_back(sheet, note)
     payload = ev.ByNote(by=note.absorbed_by, reason=sheet.text(note.uid, case.reason))
@@ -95,9 +96,8 @@ def revise(sheet: Sheet, note: Note, case: Case) -> None:
             absorb(sheet, one, note, case.reason)
         sheet.effect = "applied"  # a note that was in it already keeps nobody's revision from counting
         return
-    ids = " ".join(f"[{sheet.id_of(one)}]" for one in folded)
-    if ids:
-        sheet.told.append(f"until the user signs it, {ids} stand for themselves: absorb them then")
+    if folded:
+        sheet.told.append(told.stand_until_signed(map(sheet.id_of, folded)))
 
 
 def _record(sheet: Sheet, note: Note, revised: ev.Revised) -> bool:

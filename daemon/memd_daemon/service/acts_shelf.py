@@ -2,6 +2,7 @@
 
 from memd_client import api
 from memd_daemon import errors
+from memd_daemon.frames import told
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
 from memd_daemon.model.proof import widens
@@ -23,7 +24,7 @@ def archive(sheet: Sheet, note: Note, case: Case) -> None:
         if holds:
             raise errors.NotArchivable(id_, what, instead)
     if note.shelf == "archived":
-        sheet.kept(f"note [{id_}] is archived already")
+        sheet.kept(told.archived_already(id_))
         return
     sheet.add("archived", note, _reasoned(sheet, note, case), change="active -> archived")
 
@@ -32,7 +33,7 @@ def restore(sheet: Sheet, note: Note, case: Case) -> None:
     """Back into the working set; what a person endorsed and put away, only a person brings back."""
     id_ = sheet.id_of(note)
     if note.shelf != "archived":
-        sheet.kept(f"note [{id_}] is not archived")
+        sheet.kept(told.not_archived(id_))
         return
     refuse_bringing_back(sheet, note)
     sheet.add("restored", note, _reasoned(sheet, note, case), change="archived -> active")
@@ -59,7 +60,7 @@ def _turn_task(sheet: Sheet, note: Note, case: Case, to: str) -> None:
     if note.kind != Kind.TASK:
         raise errors.NotATask(id_, note.kind)
     if note.task == to:
-        sheet.kept(f"task [{id_}] is {to} already")
+        sheet.kept(told.task_already(id_, to))
         return
     if to == "open":
         refuse_bringing_back(sheet, note)
@@ -77,7 +78,7 @@ def amend(sheet: Sheet, note: Note, case: Case) -> None:
     """
     wanted = _amended(sheet, note, case)
     if wanted == ev.Amended():
-        sheet.kept(f"note [{sheet.id_of(note)}] is so already")
+        sheet.kept(told.so_already(sheet.id_of(note)))
         return
     by_person = _needs_person(note, wanted)
     if by_person and not sheet.can_sign:

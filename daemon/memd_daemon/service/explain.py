@@ -68,7 +68,9 @@ def note_out(parts: Parts, snapshot: Snapshot, view: NoteView) -> api.NoteOut:
         superseded_by=view.superseded_by,
         absorbed_by=view.absorbed_by,
         conflicts=list(view.conflicts),
-        proposals=[api.ProposalOut(act=p.act, reason=p.reason, at=iso(p.at), by=p.by, times=p.times) for p in view.proposals],
+        proposals=[
+            api.ProposalOut(act=p.act, reason=p.reason, at=iso(p.at), by=p.by, times=p.times) for p in view.proposals
+        ],
         review=[api.FlagOut(id=f.id, what=f.what, at=iso(f.at)) for f in view.fallen_sources],
     )
 

@@ -8,6 +8,7 @@ what a person endorsed is kept beside it, in an open conflict.
 from collections.abc import Iterable
 
 from memd_daemon import errors
+from memd_daemon.frames import told
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note
@@ -104,14 +105,14 @@ def absorb(sheet: Sheet, note: Note, into: Note, reason: str, *, by_person: bool
     if into.revoked:
         raise errors.NoteRevoked(taker, "given another note to absorb", taker)
     if note.absorbed_by == into.uid:
-        sheet.kept(f"note [{id_}] was absorbed into [{taker}] already")
+        sheet.kept(told.absorbed_already(id_, taker))
         return
     refuse_circle(sheet.log, note, into.uid, "absorbed")
     payload = ev.ByNote(by=into.uid, reason=sheet.text(note.uid, reason))
-    change = f"{note.currency} -> absorbed into [{taker}]"
+    change = told.absorbed_into(note.currency, taker)
     sheet.add("absorbed", note, payload, change=change, by_person=by_person)
     if note.scope not in (into.scope, "global") and into.scope != "global":
-        sheet.told.append(f"note [{taker}] holds in another place than [{id_}] did: `memd amend` widens a scope")
+        sheet.told.append(told.holds_elsewhere(taker, id_))
 
 
 def lift(sheet: Sheet, note: Note, causes: frozenset[bytes]) -> None:
@@ -156,7 +157,7 @@ def fall_drafts(parts: Parts, txn: Txn, uid: bytes, wanted: Wanted, asker: Asker
     """What a write with ``contradicts`` does to the older note, and what the writer is told."""
     note = fresh(txn, uid)
     if note.revoked:
-        return [], [f"note [{txn.id_of(uid)}] was revoked already; the new note is linked to it as its correction"]
+        return [], [told.linked_as_correction(txn.id_of(uid))]
     sheet = Sheet(parts, txn, asker)
     revoke(sheet, note, wanted.reason, wanted.uid)
     return _with_conflict(sheet, txn, note, wanted.uid)

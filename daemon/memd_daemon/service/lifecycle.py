@@ -10,6 +10,7 @@ from typing import Final
 
 from memd_client import api
 from memd_daemon import errors
+from memd_daemon.frames.told import has_its_place
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
 from memd_daemon.service import acts_belief, acts_currency, acts_shelf, shown
@@ -97,8 +98,7 @@ def _absorbed(snapshot: Snapshot, note: Note, case: Case) -> list[str]:
     holder = holder_of(snapshot, note)
     if holder.uid == note.uid or case.request.act == "release":
         return []
-    id_, taker = snapshot.id_of(note.uid), snapshot.id_of(holder.uid)
-    return [f"note [{id_}] was absorbed into [{taker}], which holds its place"]
+    return [has_its_place(snapshot.id_of(note.uid), snapshot.id_of(holder.uid))]
 
 
 def _planned(

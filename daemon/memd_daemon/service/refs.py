@@ -5,6 +5,7 @@ note builds on is the one that took it in (`held_by`).
 """
 
 from memd_daemon import errors, limits
+from memd_daemon.frames.told import meant
 from memd_daemon.model.ids import NO_UID, uid_from_text
 from memd_daemon.model.note import Note
 from memd_daemon.service.names import id_kept
@@ -49,8 +50,7 @@ def held_by(snapshot: Snapshot, ref: str, told: list[str]) -> Note:
     named = note_at(snapshot, ref)
     holder = holder_of(snapshot, named)
     if holder.uid != named.uid:
-        id_, taker = snapshot.id_of(named.uid), snapshot.id_of(holder.uid)
-        told.append(f"note [{id_}] was absorbed into [{taker}], so [{taker}] is meant")
+        told.append(meant(snapshot.id_of(named.uid), snapshot.id_of(holder.uid)))
     return holder
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import errors, limits
+from memd_daemon.frames.told import framed_no_higher
 from memd_daemon.frames.words import tombstone
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_text
@@ -214,8 +215,7 @@ def _lowered(snapshot: Snapshot, wanted: Wanted, kin: lineage.Kin) -> list[str]:
     weaker = [n for n in sources if Provenance(n.provenance).rank < wanted.provenance.rank]
     if not weaker:
         return []
-    ids = " ".join(f"[{snapshot.id_of(n.uid)}]" for n in weaker)
-    return [f"derived from {ids}, so it is framed no higher than that until a person endorses it"]
+    return [framed_no_higher(snapshot.id_of(n.uid) for n in weaker)]
 
 
 def _turn_of(parts: Parts, asker: Asker) -> int:

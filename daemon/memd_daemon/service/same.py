@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from memd_client import api
 from memd_daemon import errors, limits
+from memd_daemon.frames import told
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import UNTRUSTED_SOURCES, Provenance
@@ -64,26 +65,26 @@ def why_an_echo(parts: Parts, snapshot: Snapshot, wanted: Wanted, note: Note, as
     voices = [n for n in (note, *map(snapshot.note, note.corroborations)) if n is not None]
     sources = {(n.source.type, n.source.ref) for n in voices if n.source.type in UNTRUSTED_SOURCES}
     if wanted.provenance is Provenance.AUTO:
-        return "nobody judged what is auto-captured"
+        return told.NOBODY_JUDGED
     if (wanted.source.type, wanted.source.ref) in sources:
-        return "it comes from the same document or tool"
+        return told.SAME_SOURCE
     if not asker.session:
-        return "outside a live agent session nobody can tell what the writer was shown"
+        return told.NO_SESSION
     own = sessions_of(parts.ledger, asker.session)
     kin = kin_of(parts.ledger, own)
     if any(n.session in own for n in voices):
-        return "it comes from a session that said so before"
+        return told.SAID_BEFORE
     claims = {n.uid for n in voices} | set(snapshot.absorbed_by(note.uid))
     if _was_shown(parts, claims, own):
-        return "this session was shown the note"
+        return told.WAS_SHOWN
     if any(n.session in kin for n in voices if n.session):
-        return "its session and one that said so before are kin: one client was started from the other, or both from a third"
+        return told.KIN_SAID
     if _was_shown(parts, claims, kin):
-        return "a session whose client started its own, or was started from it, was shown the note"
+        return told.KIN_SHOWN
     if not parts.unsure.isdisjoint(own):
-        return "memd could not keep what its session was shown"
+        return told.NOT_KEPT
     if _began_unheard(parts, own):
-        return "its session began before memd heard of it, so nobody can tell what it was shown"
+        return told.BEGAN_UNHEARD
     return ""
 
 
@@ -116,11 +117,9 @@ def folded_drafts(
     echo = echo or why_an_echo(parts, txn, wanted, note, asker)
     taken_in = parts.draft("absorbed", wanted.uid, ev.ByNote(by=note.uid), asker=asker, parents=(recorded,))
     if echo:
-        return [taken_in], [
-            f"note [{id_}] says so already: your words were folded into it and count nothing, since {echo}"
-        ]
+        return [taken_in], [told.counts_nothing(id_, echo)]
     counted = parts.draft("corroborated", note.uid, by, asker=asker, after=note)
-    return [taken_in, counted], [f"note [{id_}] says so already: your words were folded into it, and corroborate it"]
+    return [taken_in, counted], [told.corroborates(id_)]
 
 
 def note_rederived(parts: Parts, ref: str, wanted: Wanted, asker: Asker) -> None:

@@ -17,6 +17,7 @@ import msgspec
 from memd_client import api
 from memd_daemon import errors, limits
 from memd_daemon.frames import words
+from memd_daemon.frames.told import SETTING_UNSIGNED, SETTING_UNSIGNED_WITHOUT_KEY
 from memd_daemon.ground.repository import real_path
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_from_text, uid_text
@@ -39,10 +40,6 @@ _PART: Final = re.compile(r"(\d{1,6})([mhd])")
 _TIME: Final = re.compile(r"(?:\d{1,6}[mhd])+")
 _MS: Final = {"m": limits.MS_PER_MINUTE, "h": limits.S_PER_HOUR * limits.MS_PER_S, "d": limits.TIME_MS_PER_DAY}
 
-UNSIGNED: Final = (
-    "not signed: what you endorsed is told as before, and the next session's start tells of this change (`--sign`)"
-)
-UNSIGNED_WITHOUT_KEY: Final = "not signed: the next session's start tells of this change"
 
 
 def told(parts: Parts, request: api.Settings) -> api.SettingsReply:
@@ -177,7 +174,9 @@ def change(parts: Parts, plans: PlanBook, request: api.ChangeSetting) -> api.Cha
     parts.store.write(work)
     with parts.store.read() as snapshot:
         out = _out(snapshot, parts.settings(snapshot), key, parts.now_ms())
-    return api.ChangedSetting(setting=out, effect="applied", told=[UNSIGNED if has_key else UNSIGNED_WITHOUT_KEY])
+    return api.ChangedSetting(
+        setting=out, effect="applied", told=[SETTING_UNSIGNED if has_key else SETTING_UNSIGNED_WITHOUT_KEY]
+    )
 
 
 def _planned(parts: Parts, plans: PlanBook, snapshot: Snapshot, wanted: Wanted, asker: Asker) -> api.ChangedSetting:

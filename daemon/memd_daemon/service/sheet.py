@@ -18,6 +18,7 @@ from collections.abc import Mapping
 import msgspec
 
 from memd_daemon import errors, limits
+from memd_daemon.frames import told
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note
@@ -132,9 +133,7 @@ class Sheet:
             reason = self.text(note.uid, wish) or getattr(payload, "reason", b"")
             self._put("proposed", note, ev.Proposed(act=act, reason=reason, by=by))
         self.effect = "proposed"
-        self.told.append(
-            f"note [{self.id_of(note)}] was endorsed by the user, so it stands: your wish to {act} it waits for them"
-        )
+        self.told.append(told.proposed(self.id_of(note), act))
 
     def _put(
         self,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from memd_daemon.frames.told import contradicted
 from memd_daemon.model.event import Anchor, Event
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note, Proposal
@@ -125,7 +126,7 @@ def _tombstone(snapshot: Snapshot, note: Note) -> TombstoneView | None:
     reason = snapshot.text(first.reason) or ""
     by = _id(snapshot, first.by)
     if by:
-        reason = f"contradicted by [{by}]" + (f": {reason}" if reason else "")
+        reason = contradicted(by, reason)
     return TombstoneView(revoked_at=first.at, reason=reason or "none given", signed=first.signed)
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import errors, limits
+from memd_daemon.frames import told
 from memd_daemon.ground.repository import real_path, relative_path
 from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
@@ -281,14 +282,14 @@ def check_evidence(parts: Parts, snapshot: Snapshot, request: api.Remember, want
     """The user's words that stand behind the note, and what the writer is told. Raises NoSuchTurn, ExcerptNotInTurn."""
     found = tuple(bound(parts, snapshot, number, excerpt) for number, excerpt in request.evidence)
     why = unbindable(wanted.provenance, wanted.source)
-    return (found, []) if not why or not found else ((), [f"{why} binds no evidence, so it was recorded without it"])
+    return (found, []) if not why or not found else ((), [told.binds_none(why)])
 
 
 def unbindable(provenance: str, source: ev.Source) -> str:
     """What kind of note binds no evidence (evidence.md): nobody judged it, or it was read and not said; "" for one that does."""
     if source.type in RULELESS_SOURCES:
-        return f"a note of source {source.type}"
-    return "an auto-captured note" if provenance == Provenance.AUTO else ""
+        return told.from_source(source.type)
+    return told.AUTO_CAPTURED if provenance == Provenance.AUTO else ""
 
 
 def bound(parts: Parts, snapshot: Snapshot, number: int, excerpt: str) -> tuple[ev.Evidence, bytes, str]:

@@ -1,0 +1,53 @@
+"""Each sentence of frames/told.py, letter for letter, in tests/golden/told.txt; written anew as test_golden.py's are."""
+
+import inspect
+import os
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from memd_daemon.frames import told
+from tests.frames.test_golden import GOLDEN
+
+GIVEN: dict[str, Any] = {
+    "id_": 47,
+    "taker": 52,
+    "newer": 52,
+    "other": 52,
+    "by": 52,
+    "ids": (47, 48),
+    "act": "revoke",
+    "state": "closed",
+    "currency": "current",
+    "how": "a_wins",
+    "what": "an auto-captured note",
+    "type_": "document",
+    "path": "src/app.py",
+    "why": told.WAS_SHOWN,
+    "reason": "measured again",
+}
+
+
+def said(sentence: Callable[..., str]) -> str:
+    return sentence(*(GIVEN[name] for name in inspect.signature(sentence).parameters))
+
+
+def sentences() -> str:
+    own = {name: value for name, value in vars(told).items() if isinstance(value, FunctionType)}
+    lines = [f"{name}: {said(function)}" for name, function in own.items()]
+    lines += [f"closed {how}: {told.closed(52, how)}" for how in told.CLOSED]
+    lines += [f"{name}: {value}" for name, value in vars(told).items() if name.isupper() and isinstance(value, str)]
+    return "\n".join([*lines, f"contradicted, no reason: {told.contradicted(52, '')}", ""])
+
+
+def test_every_sentence_is_as_it_was() -> None:
+    """What an agent is answered changes by a reader's eye alone."""
+    golden = GOLDEN / "told.txt"
+    if os.environ.get("MEMD_GOLDEN") == "write":
+        golden.write_text(sentences(), encoding="utf-8")
+    assert sentences() == golden.read_text(encoding="utf-8")
+
+
+def test_no_sentence_has_a_tag_s_bracket_of_its_own() -> None:
+    """memd's own words hold none; the arrow of a change is no tag, since nothing opens it."""
+    assert "<" not in sentences()
