@@ -41,7 +41,6 @@ _TIME: Final = re.compile(r"(?:\d{1,6}[mhd])+")
 _MS: Final = {"m": limits.MS_PER_MINUTE, "h": limits.S_PER_HOUR * limits.MS_PER_S, "d": limits.TIME_MS_PER_DAY}
 
 
-
 def told(parts: Parts, request: api.Settings) -> api.SettingsReply:
     """Every setting, or one. Raises UnknownSetting."""
     keys = [_key(request.key)] if request.key else list(KEYS.values())
