@@ -247,7 +247,7 @@ def test_concurrent_acts_come_to_one_note(pair: str, first: int) -> None:
 
 
 def test_words_that_were_written_meanwhile_take_nothing_from_an_endorsement() -> None:
-    """A person signs revision 1 while elsewhere, earlier by the clock, revision 2 was written, which he never saw: it is proposed."""
+    """A person signs revision 1 while elsewhere, earlier by the clock, revision 2 was written, unseen: it is proposed."""
     here, there = replica(NOON + HOUR_MS), replica(NOON)
     here.enrol(ANNA)
     uid = here.record(level="principle")

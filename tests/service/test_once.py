@@ -53,6 +53,16 @@ def test_a_later_start_is_another_one(desk: Desk) -> None:
         desk.clock.ms += limits.SAME_START_WINDOW_MS + 1
 
 
+@pytest.mark.parametrize("source", ["startup", "clear", "fork", "compact"])
+def test_a_start_that_another_client_made_up_silences_none(desk: Desk, tmp_path: Path, source: str) -> None:
+    """Somebody who knows a session's name tells of its start, or its compaction, just before it comes."""
+    desk.remember(RULE, kind="directive")
+    desk.start()
+    with client(tmp_path) as mine, client(tmp_path) as other:
+        assert RULE in context_of(desk.start(source=source, pid=other.hook))
+        assert RULE in context_of(desk.start(source=source, pid=mine.hook))
+
+
 def test_a_session_that_is_resumed_at_once_is_told_what_is_new(desk: Desk, tmp_path: Path) -> None:
     """A script can be as fast as the client: another process, or an end in between, makes it another start."""
     desk.start(source="resume")

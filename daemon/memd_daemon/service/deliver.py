@@ -40,7 +40,9 @@ from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
 BLOCK_BREAK: Final = "\n"
 """Between the bundle a context was owed and the block of the moment itself."""
 
-CLIENT_MOMENTS: Final = frozenset({Moment.SESSION_START, Moment.PROMPT_SUBMIT, Moment.MEMD_CALL})
+CLIENT_MOMENTS: Final = frozenset(
+    {Moment.SESSION_START, Moment.POST_COMPACTION, Moment.PROMPT_SUBMIT, Moment.MEMD_CALL}
+)
 """When the system is asked which client process a known context lives in."""
 
 NO_NEWS: Final = frozenset({"standing", "sent-this-turn", PAUSED_RULE, IGNORED_RULE})

@@ -383,6 +383,7 @@ class LogTxn(LogSnapshot):
         made = self.fold_from_log(subject)
         if made is None:
             return  # the log is damaged, and what stands may be all that is left
+        self._keep_numbers({subject})
         self._put_note(subject, self._entered(subject), made)
         for table, key, value in rows_of(made, self.id_of(subject) or 0):
             self.kv.put(table, key, value)
@@ -391,9 +392,7 @@ class LogTxn(LogSnapshot):
         """Every derived table but the vectors made anew; gives the number of notes."""
         for table in keys.REBUILT:
             self.kv.clear(table)
-        for id_, uid in self.kv.scan(keys.IDS):  # a note keeps the number that people quote
-            if self.kv.get(keys.ALIASES, uid) is None:
-                self.kv.put(keys.ALIASES, uid, id_)
+        self._keep_numbers({uid for _, uid in self.kv.scan(keys.IDS)})
         self._identity = None
         self.trusted.settle()
         subjects = self._enter_all()
@@ -408,6 +407,14 @@ class LogTxn(LogSnapshot):
         model = self.kv.get(keys.META, keys.META_MODEL) or b""
         self._queue_anew(model.decode())
         return self.kv.count(keys.FOLDS)
+
+    def _keep_numbers(self, uids: set[bytes]) -> None:
+        """A note keeps the number that people quote, where only the table that leads to it was emptied."""
+        lost = {uid for uid in uids if self.kv.get(keys.ALIASES, uid) is None}
+        for id_, uid in self.kv.scan(keys.IDS) if lost else ():
+            if uid in lost:
+                self.kv.put(keys.ALIASES, uid, id_)
+                lost.discard(uid)
 
     def _enter_all(self) -> list[bytes]:
         """Enters every readable event under its uid and its subject; gives the subjects."""
