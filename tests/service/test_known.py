@@ -1,6 +1,7 @@
 """What is kept between edits: the very same while nothing that it was made of changes, never what was before a change."""
 
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,18 @@ def test_rows_are_made_once_while_nothing_is_written(desk: Desk) -> None:
     first = asked(desk, known)
     assert asked(desk, known) is first
     assert asked(desk, known, "other.py") is not first
+
+
+def test_what_is_kept_keeps_no_snapshot(desk: Desk) -> None:
+    """A snapshot that somebody holds keeps its place among the store's readers, and there are not many."""
+    known, made_of = KnownViews(), []
+
+    def look(snapshot: Snapshot, *_: object) -> None:
+        made_of.append(weakref.ref(snapshot._snapshot))  # type: ignore[attr-defined]  # of the one that notes what is looked at
+
+    first = asked(desk, known, look=look)
+    assert asked(desk, known) is first
+    assert [snapshot() for snapshot in made_of] == [None]
 
 
 @pytest.mark.parametrize("looked_for", LOOKED_FOR)

@@ -102,16 +102,15 @@ def lookups_of(note: Note) -> Iterator[Lookup]:
 
 
 class _Kept:
-    """Rows with what they were made of."""
+    """Rows with what they were made of; never the snapshot, which would keep its place among the store's readers."""
 
     def __init__(self, rows: Rows[Any], traced: Traced) -> None:
         self.rows = rows
-        self._traced = traced
+        self._uids, self._lookups, self._is_sure = traced.uids, traced.lookups, traced.is_sure
 
     def stands(self, uids: set[bytes], lookups: set[Lookup]) -> bool:
         """Whether commits that speak of these notes, found by these lookups, leave the rows as they are."""
-        made_of = self._traced
-        return made_of.is_sure and made_of.uids.isdisjoint(uids) and made_of.lookups.isdisjoint(lookups)
+        return self._is_sure and self._uids.isdisjoint(uids) and self._lookups.isdisjoint(lookups)
 
 
 class _Stand:
