@@ -72,6 +72,9 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     redacted: bool = False  # whether something was taken out of the content before it was stored
     revoked: int = 0  # the note that this one contradicts, where it stands revoked now; 0: none
     superseded: int = 0  # the one that it supersedes, where it is superseded now
+    kept: bool = (
+        False  # a note that stands says this already, word for word: it is the one named, and nothing was recorded
+    )
 
 
 class Remember(Request, frozen=True):

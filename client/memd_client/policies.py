@@ -16,6 +16,7 @@ class PolicyRuleOut(msgspec.Struct, frozen=True, kw_only=True):
     priority: str
     repo: str
     under: str
+    file: str = ""  # its name, where the rule is told by itself
 
 
 class PolicyOut(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,6 +34,7 @@ class ForeseenOut(msgspec.Struct, frozen=True, kw_only=True):
     says: str = ""
     detail: str = ""  # what exactly in this case; "" where the sentence says it all
     tokens: int = 0  # of the note, where it arrives
+    bundle: bool = False  # it would arrive in the start's bundle, still owed, and not for the moment's own sake
     vectors: str = ""  # by what a prompt was compared: full, table, "" for words alone
 
 

@@ -411,7 +411,7 @@ class SettingSigned(Refused):
 
 
 class SettingLocked(Refused):
-    """`{}` is set by a policy ({}), and stays as it is."""
+    """`{}` is set by the policy file {}, and stays as it is. If the file is yours, edit it and sign it with `memd policy sign`; else ask whoever owns it."""  # noqa: E501
 
 
 class BadPolicyFile(Refused):

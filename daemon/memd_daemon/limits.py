@@ -13,7 +13,9 @@ REASON_MAX_BYTES: Final = 2 * 1024  # `show` has room for it; a line shows its f
 PUSHABLE_MAX_TOKENS: Final = 500  # a longer directive or gotcha could never arrive in its budget
 TAGS_MAX: Final = 20  # a header line stays a line
 ANCHORS_MAX: Final = 50  # each is hashed at a read of the note
-PROPOSALS_APART_MAX: Final = 32  # of one note, told apart by act and other note; it decides what a fold is, so all stores share it
+PROPOSALS_APART_MAX: Final = (
+    32  # of one note, told apart by act and other note; it decides what a fold is, so all stores share it
+)
 NAMED_NOTES_MAX: Final = 64  # that one write names as its sources, or takes in: each is looked up and told with it
 EVIDENCE_MAX: Final = 50  # excerpts of one write: each is looked for in its turn
 ANCHOR_DIGEST_BYTES: Final = 16  # truncated SHA-256: 2**64 files before a chance collision
@@ -130,6 +132,8 @@ COMMIT_EVENTS_MAX: Final = 65_535  # an event's index has 16 bits
 HYBRID_TIME_MAX: Final = (1 << 63) - 1  # the year 6429; one from elsewhere beyond it would leave no room to count on
 CHECK_SLICE_MS: Final = 1  # of looking through the store at a time: a hook waits no longer for its turn
 CHECK_REST_MS: Final = 9  # then; so that it takes a tenth of one core at most
+LET_GO_SLICES: Final = 100  # then what was looked at goes back to the system: some tens of MB of a store
+LET_GO_ROWS: Final = 256  # vectors read for searches; then the same: a page brings fifteen neighbours, 16 MB in all
 WATCH_START_WAIT_S: Final = 0.5  # between two looks whether the indexes are in
 WATCH_START_WAITS: Final = 120  # then it begins without them
 SIGNED_LOOK_WAIT_S: Final = 0.25  # an opening waits so long to know what is signed; a large store goes on behind it
@@ -279,6 +283,7 @@ EMBED_PATIENCE_S: Final = 0.2  # then a vector is computed all the same
 WORDS_WAIT_S: Final = (
     20.0  # an explicit question waits this long for an index that is loading; a rebuild of 10,000 notes takes 5
 )
+SAID_KNOWN_MAX: Final = 4096  # notes recorded last that are known by what they say, until the word index has them
 RECALL_QUEUE_WAIT_S: Final = 1.0  # for vectors of what was written just now: a batch takes that long on a slow machine
 RECALL_QUEUE_NOTES_MAX: Final = 16  # a longer queue is an import, which nobody waits for: one batch
 WORDS_PENDING_MAX: Final = 200  # searched in memory until then; a commit of the word index costs 30 to 150 ms

@@ -159,6 +159,8 @@ def test_recall_tells_the_rules_that_bear_on_the_question_first(desk: Desk, pers
     found, rest = read_policy(reply.text.rstrip("\n"))
     assert [rule.content for rule in found] == [[RULE]]
     assert f"[{note}]" in rest
+    assert [rule.file for rule in reply.policy] == ["team.toml"] * len(reply.policy)
+    assert reply.policy
     assert desk.recall("may I push to main?", kind="finding").policy == []
     assert desk.recall("what is the colour of the sky?").policy == []
 
@@ -172,7 +174,7 @@ def test_a_locked_setting_stands_whatever_events_say(desk: Desk, person: Person)
     path = enact(desk, person, '[settings]\nbudget.prompt = 300\nhold = "off"\nignore = []\npause = "off"\n')
     for key, values in (("budget.prompt", ["1"]), ("hold", ["on"]), ("pause", ["on"]), ("ignore", ["."])):
         for is_signed in (False, True):
-            with pytest.raises(errors.SettingLocked, match=r"team\.toml"):
+            with pytest.raises(errors.SettingLocked, match=r"team\.toml.*`memd policy sign`"):
                 change(desk, key, *values, how="add" if key == "ignore" else "set", sign=is_signed)
     shown = {one.key: one for one in desk.ask(api.Settings()).settings}
     assert (shown["budget.prompt"].value, shown["budget.prompt"].policy) == (300, str(path))

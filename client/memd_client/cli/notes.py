@@ -145,7 +145,7 @@ def remember(
             _emit_remembered(told)
             return
     happened = list(_happened(told))
-    if kind == "directive" and not endorse:
+    if kind == "directive" and not endorse and not told.kept:
         happened.append(screen.spoken(UNENDORSED.format(told.id)))
     _tell_remembered(told, happened)
 
@@ -176,12 +176,13 @@ def _emit_remembered(told: api.Remembered) -> None:
             "conflicts": told.conflicts,
             "tombstones": told.tombstones,
             "told": told.told,
+            "kept": told.kept,
         }
     )
 
 
 def _tell_remembered(told: api.Remembered, happened: list[str]) -> None:
-    screen.say((f"[{told.id}]", "bold"), " recorded")
+    screen.say((f"[{told.id}]", "bold"), " as it was" if told.kept else " recorded")
     for line in happened:
         screen.say("  ", line)
     if told.near:
@@ -232,7 +233,7 @@ def _lay_out(reply: api.RecallReply, explain: bool) -> None:
     Rules of policy files come before them.
     """
     for rule in reply.policy:
-        screen.say(("policy", "bold green"), (f"  {rule.repo}" if rule.repo else "", "dim"))
+        screen.say((f"policy {rule.file}", "bold green"), (f"  {rule.repo}" if rule.repo else "", "dim"))
         for line in rule.text.split("\n"):
             screen.say("  ", line)
     for found in reply.found:

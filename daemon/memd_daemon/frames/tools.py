@@ -72,10 +72,19 @@ BAD_ARGUMENTS: Final = "The arguments do not fit this tool: {}. Its schema says 
 
 
 def recorded(
-    id_: int, near: Sequence[int], conflicts: Sequence[int], tombstones: Sequence[str], told: Sequence[str]
+    id_: int,
+    near: Sequence[int],
+    conflicts: Sequence[int],
+    tombstones: Sequence[str],
+    told: Sequence[str],
+    *,
+    kept: bool = False,
 ) -> str:
-    """The answer to a write. ``tombstones`` and ``told`` are lines of memd's own, escaped where they quote."""
-    lines = [RECORDED.format(id=id_)]
+    """The answer to a write. ``tombstones`` and ``told`` are lines of memd's own, escaped where they quote.
+
+    ``kept``: a note that stands says this already, and nothing was recorded.
+    """
+    lines = [(KEPT if kept else RECORDED).format(id=id_)]
     if near:
         lines.append(CLOSE.format(ids=_ids(near)))
     if conflicts:

@@ -16,11 +16,12 @@ from memd_daemon.model.ids import uuid7
 from memd_daemon.model.note import Note
 from memd_daemon.model.settings import Settings
 from memd_daemon.model.words import Actor
+from memd_daemon.service.again import Said
 from memd_daemon.service.asker import Asker
 from memd_daemon.service.behind import Behind
 from memd_daemon.service.calls import Calls
 from memd_daemon.service.findings import Findings
-from memd_daemon.service.known import KnownViews
+from memd_daemon.service.known import Known, KnownViews
 from memd_daemon.service.policy import Policies
 from memd_daemon.service.search import Search
 from memd_daemon.service.standing import KnownSettings
@@ -61,6 +62,7 @@ class Parts:
     tally: Tally = field(default_factory=Tally)
     behind: Behind = field(default_factory=Behind)
     findings: Findings = field(default_factory=Findings)
+    said: Said = field(default_factory=Said)
     struck: Struck = field(default_factory=Struck)
     calls: Calls = field(default_factory=Calls)
     unsure: set[str] = field(default_factory=set)  # sessions that were shown notes of which the ledger knows nothing
@@ -71,6 +73,10 @@ class Parts:
             return self.known_settings.at(snapshot, self.store.info.store)
         with self.store.read() as now:
             return self.known_settings.at(now, self.store.info.store)
+
+    def known_at(self, snapshot: Snapshot) -> Known:
+        """What was made of the log before and holds at this snapshot."""
+        return self.views.at(snapshot, in_doubt=self.store.doubt.is_set())
 
     def new_uid(self) -> bytes:
         return uuid7(self.now_ms(), self.chance(limits.UID_RANDOM_BYTES))

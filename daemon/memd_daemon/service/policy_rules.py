@@ -88,7 +88,7 @@ def _within(path: str, folder: str) -> bool:
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """The rules that bear on a question, and the block in which an agent gets them; "" for none."""
 
-    rules: list[Directive] = []
+    rules: list[tuple[str, Directive]] = []  # each with the name of its file
     text: str = ""
 
 
@@ -107,7 +107,7 @@ def asked(parts: Parts, snapshot: Snapshot, place: Place | None, query: str, vec
     if not found:
         return Asked()
     ordered = sorted((_rule(parts, *one) for one in found), key=lambda rule: rule.place)
-    return Asked(rules=[rule for _, _, rule in found], text=words.block([rule.text for rule in ordered]))
+    return Asked(rules=[(file.name, rule) for _, file, rule in found], text=words.block([rule.text for rule in ordered]))
 
 
 def _all(parts: Parts) -> Iterator[tuple[int, File, Directive]]:

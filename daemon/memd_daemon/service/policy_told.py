@@ -74,9 +74,13 @@ def _settings_out(policy: Policy) -> dict[str, int | float | str | list[str]]:
 
 
 def rules_out(rules: Iterable[Directive]) -> list[api.PolicyRuleOut]:
-    return [
-        api.PolicyRuleOut(number=r.number, text=r.text, priority=r.priority, repo=r.repo, under=r.under) for r in rules
-    ]
+    return [rule_out(rule) for rule in rules]
+
+
+def rule_out(rule: Directive, file: str = "") -> api.PolicyRuleOut:
+    """``file``: the name of the rule's file, where it is told apart from that."""
+    r = rule
+    return api.PolicyRuleOut(number=r.number, text=r.text, priority=r.priority, repo=r.repo, under=r.under, file=file)
 
 
 def in_status(parts: Parts) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:

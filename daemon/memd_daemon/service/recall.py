@@ -12,7 +12,7 @@ from memd_daemon.service.contexts import sessions_of
 from memd_daemon.service.explain import note_out
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.policy_rules import Asked, asked
-from memd_daemon.service.policy_told import rules_out
+from memd_daemon.service.policy_told import rule_out
 from memd_daemon.service.repos import place_of, scopes_at
 from memd_daemon.service.search import Hit
 from memd_daemon.service.shown import row, showed
@@ -50,7 +50,9 @@ def recall(parts: Parts, request: api.Recall) -> api.RecallReply:
     showed(parts, asker, "recall", place, map(row, views, texts))
     used = "full" if vector is not None else "table" if any(h.cosine is not None for h in hits) else ""
     text = "".join(f"{block}\n" for block in (policy.text, bundle(views, texts)) if block)
-    return api.RecallReply(found=found, text=text, vectors=used, policy=rules_out(policy.rules))
+    return api.RecallReply(
+        found=found, text=text, vectors=used, policy=[rule_out(rule, file) for file, rule in policy.rules]
+    )
 
 
 def _all_scopes(snapshot: Snapshot) -> tuple[str, ...]:

@@ -7,13 +7,13 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import errors, limits
-from memd_daemon.frames.told import framed_no_higher
+from memd_daemon.frames.told import framed_no_higher, stands_already, stands_for_others
 from memd_daemon.frames.words import tombstone
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Actor, Belief, Currency, Provenance
-from memd_daemon.service import ladder, lineage, same, shown
+from memd_daemon.service import again, ladder, lineage, same, shown
 from memd_daemon.service.asker import UNKNOWN_AGENT, Asker, asker_of
 from memd_daemon.service.claim import Claim
 from memd_daemon.service.fall import fall_drafts, fallen_above, supersede_drafts
@@ -76,6 +76,8 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
     tombstones: list[shown.Row]
     told: list[str]
     given: str  # the content as it came
+    likely: tuple[bytes, ...] | None = None  # notes that may say this already; None where it is recorded in any case
+    evidence: tuple[ev.Evidence, ...] = ()
     fallen: frozenset[bytes] = frozenset()  # events by which what it is derived from had fallen by then
 
 
@@ -101,9 +103,12 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
     shown.showed(parts, asker, "remember", place, ready.tombstones)
     if answer is not None:
         return _as_plan(parts, plans, ready, place, answer)
-    (id_, more), (answer, words) = parts.store.write_beside(
-        partial(_write, parts, ready, []), partial(_answer_and_words, parts, ready)
+    (id_, more, uid), (answer, words) = parts.store.write_beside(
+        partial(_write_once, parts, ready), partial(_answer_and_words, parts, ready)
     )
+    if uid != wanted.uid:
+        near = [one for one in answer.near if one != id_]
+        return msgspec.structs.replace(answer, id=id_, uid=uid_text(uid), kept=True, near=near, told=more)
     _indexed(parts, id_, ready, words)
     told = ready.told + more + told_of_room(parts, wanted, place)
     return msgspec.structs.replace(answer, id=id_, told=told, **_befell(parts, ready.others))
@@ -125,6 +130,8 @@ def _ready(parts: Parts, snapshot: Snapshot, request: api.Remember, asker: Asker
         wanted=wanted,
         others=others,
         built=built,
+        likely=None if again.adds_something(request, wanted) else again.likely(parts.search, snapshot, wanted),
+        evidence=tuple(one for one, _, _ in evidence),
         fallen=frozenset(fallen_above(snapshot, built.derived_from)),
         claim=claim,
         tombstones=tombstones,
@@ -286,6 +293,20 @@ def _build(
         key_id=key_id,
         derived_from=derived_from,
     )
+
+
+def _write_once(parts: Parts, ready: Ready, txn: Txn) -> tuple[int, list[str], bytes]:
+    """(number, what the writer is told, uid) of the new note, or of the one that says the same and stands (service/again.py)."""
+    wanted, asker = ready.wanted, ready.asker
+    if ready.likely is not None:
+        note = again.standing(txn, (*parts.said.at(wanted), *ready.likely), wanted, ready.evidence)
+        if note is not None:
+            id_ = txn.id_of(note.uid) or 0
+            is_other = bool(asker.session) and asker.session != note.session
+            return id_, [stands_already(id_)] + [stands_for_others(id_)] * is_other, note.uid
+    id_, more = _write(parts, ready, [], txn)
+    parts.said.add(wanted)
+    return id_, more, wanted.uid
 
 
 def _write(parts: Parts, ready: Ready, signed: list[Draft], txn: Txn) -> tuple[int, list[str]]:

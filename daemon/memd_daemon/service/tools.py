@@ -198,9 +198,9 @@ def _remember(tools: Tools, taken: Remember, cwd: str) -> str:
     told = [*done.told]
     if done.redacted:
         told.append(words.REDACTED)
-    if taken.kind == "directive":
+    if taken.kind == "directive" and not done.kept:
         told.append(words.UNENDORSED.format(id=done.id))
-    return words.recorded(done.id, done.near, done.conflicts, done.tombstones, told)
+    return words.recorded(done.id, done.near, done.conflicts, done.tombstones, told, kept=done.kept)
 
 
 def _recall(tools: Tools, taken: Recall, cwd: str) -> str:
