@@ -1,6 +1,7 @@
 """install, uninstall and doctor, in a home with a client's settings folder and a repository."""
 
 import json
+import re
 import stat
 import sys
 from pathlib import Path
@@ -167,6 +168,8 @@ def test_what_is_written_is_one_line_a_file_unless_asked(client: World) -> None:
     brief = client.memd("uninstall") and client.memd("install", "--harness", "claude", "--no-git").out.decode()
     assert "hooks into " + str(client.user_home / ".claude" / "settings.json") in brief
     assert "bin/hook" not in brief
+    claimed = int(re.search(r"(\d+) hooks into", brief)[1])  # type: ignore[index]
+    assert claimed == len(re.findall(r"^claude [a-z-]+  ok", brief, re.M))  # as many as were fired
     client.memd("uninstall")
     assert "bin/hook" in client.memd("install", "--harness", "claude", "-v").out.decode()
 
@@ -275,6 +278,28 @@ def test_at_a_terminal_a_person_is_asked(client: World, answer: str) -> None:
     assert len(client.memd("human", "show", "--json").json["enrolled"]) == (answer == "y")
     assert json.loads(settings(client)).get("permissions") == ({"allow": READ} if answer == "y" else None)
     assert ("Write it down on paper" in shown) == (answer == "y")
+
+
+@pytest.mark.parametrize("tries", [1, 3])
+def test_a_slip_in_a_new_passphrase_is_asked_about_again(client: World, tries: int) -> None:
+    """Too short, or not the same twice: three times in all, and then the command is named that makes one later."""
+    answers = [(LEAVE, ""), ("Write this? [Y/n]: ", "y"), (OFFER, "y"), ("New passphrase: ", "short")]
+    if tries == 1:
+        answers += [("New passphrase: ", PASSPHRASE), ("again: ", PASSPHRASE)]
+    else:
+        answers += [("New passphrase: ", PASSPHRASE), ("again: ", PASSPHRASE + "x"), ("New passphrase: ", "short")]
+    code, shown = client.at_terminal("install", answers=answers)
+    assert code == 0, shown
+    assert shown.count("Once more; Enter goes on without.") == (1 if tries == 1 else 2)
+    assert ("`memd human init` asks again" in shown) == (tries == 3)
+    assert len(client.memd("human", "show", "--json").json["enrolled"]) == (tries == 1)
+
+
+def test_enter_skips_the_key_after_a_slip_as_well(client: World) -> None:
+    """Nothing typed is no further try."""
+    answers = [(LEAVE, ""), ("Write this? [Y/n]: ", "y"), (OFFER, "y"), ("New passphrase: ", "short")]
+    code, shown = client.at_terminal("install", answers=[*answers, ("New passphrase: ", "")])
+    assert (code, shown.count("Once more")) == (0, 1), shown
 
 
 @pytest.mark.parametrize("how", ["--no-key", "under a client"])

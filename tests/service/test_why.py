@@ -178,6 +178,7 @@ def test_a_bundle_that_is_owed_comes_with_whatever_is_next(desk: Desk) -> None:
     desk.start(receipt=False)
     a_minute_later(desk)
     assert rule_of(desk, id_, "read") == "arrives"
+    assert [one.bundle for one in why(desk, id_, "read", "session-start").foreseen] == [True, False]
     assert RULE in context_of(desk.read("app.py"))
     assert rule_of(desk, id_, "read") == "other-moment"
 
@@ -251,7 +252,9 @@ def test_revoked_rules_have_a_share_of_a_start_and_no_more(desk: Desk) -> None:
 def test_a_tombstone_waits_for_its_correction(desk: Desk) -> None:
     """Where that finds no room, the tombstone is not told either, and says why."""
     old = desk.remember("Deploy from the main branch on fridays.", kind="directive").id
-    right = "Never deploy on fridays, and on no other day without a second pair of eyes on the plan, " + "the log, " * 20
+    right = (
+        "Never deploy on fridays, and on no other day without a second pair of eyes on the plan, " + "the log, " * 20
+    )
     desk.remember(right, kind="directive", priority="low", contradicts=str(old), reason="r")
     crowd(desk, priority="high")
     assert rule_of(desk, old, "session-start") == "correction-first"

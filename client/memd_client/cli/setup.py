@@ -18,7 +18,7 @@ from memd_client.cli.screen import Part
 from memd_client.cli.shape import command
 from memd_client.memd import BadUsage, Memd, MemdError, Refused
 from memd_client.reach import home_of
-from memd_client.signing import SigningError
+from memd_client.signing import PassphraseTooShort, SigningError
 from memd_client.wire import EXIT_DONE, EXIT_REFUSED
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ GIT = "git"
 NEXT = "Next: open your client in a repository and work as always; `memd status` shows what memd heard."
 HEALED = "Not everything is well: `memd doctor` names each fault with its fix."
 PURGE_WORD = "purge"
+KEY_TRIES = 3  # to type a new passphrase twice alike, and long enough
 READING = "Of memd's tools, recall, show, decisions and trace only read."
 LEAVE = "Let the client call those without asking you?"
 
@@ -246,15 +247,27 @@ def _offer_key(memd: Memd, asks: bool) -> list[str]:
     screen.say(screen.spoken(f"{what} make it before an agent works on this machine. Later: `memd human init`."))
     if not click.confirm("Make one now? Enter goes on without.", default=False):
         return []
-    from memd_client.cli.human import make_key
+    fingerprint = _key_made(memd)
+    if fingerprint:
+        screen.say(("enrolled ", "green"), fingerprint)
+    return [fingerprint] if fingerprint else []
 
-    try:
-        fingerprint = make_key(memd).fingerprint
-    except (MemdError, SigningError) as error:  # the hooks are in all the same
-        screen.warn(f"memd: {error} `memd human init` asks again.")
-        return []
-    screen.say(("enrolled ", "green"), fingerprint)
-    return [fingerprint]
+
+def _key_made(memd: Memd) -> str:
+    """Its fingerprint; "" where there is none in the end. A slip in typing the new passphrase is asked about again."""
+    from memd_client.cli.human import make_key
+    from memd_client.terminal import PassphrasesDiffer
+
+    for tries_left in reversed(range(KEY_TRIES)):
+        try:
+            return make_key(memd).fingerprint
+        except (PassphraseTooShort, PassphrasesDiffer) as slip:
+            then = "Once more; Enter goes on without." if tries_left else "`memd human init` asks again."
+            screen.warn(f"memd: {slip} {then}")
+        except (MemdError, SigningError) as error:  # the hooks are in all the same
+            screen.warn(f"memd: {error} `memd human init` asks again.")
+            break
+    return ""
 
 
 def _tell_install(

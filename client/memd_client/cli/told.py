@@ -222,7 +222,8 @@ def _rows(foreseen: Iterable[ForeseenOut]) -> Iterator[tuple[str, ForeseenOut]]:
 
 def _outcome(one: ForeseenOut) -> list[Part]:
     if one.outcome == "arrives":
-        return [("arrives", "green"), f", {screen.count(one.tokens, 'token')}"]
+        bundle = ", with the bundle of its start, where the session has not had that yet" if one.bundle else ""
+        return [("arrives", "green"), f"{bundle}, {screen.count(one.tokens, 'token')}"]
     if one.outcome == "holds":
         return [("holds the edit once", "green"), f", {screen.count(one.tokens, 'token')}"]
     if one.outcome == "depends":

@@ -234,13 +234,16 @@ def _out(parts: Parts, snapshot: Snapshot, subject: Subject, moment: str, path: 
     one = _candidate(parts, snapshot, subject, seen)
     tells = MOMENTS[moment] in candidates.MOMENTS_THAT_TELL
     weighed = list(_weighed(seen)) if tells else []
-    told = next(
-        (c for _, decision in weighed for c in decision.chosen if c.candidate.view.note.uid == one.view.note.uid), None
-    )
+    uid = one.view.note.uid
+    found = ((c, d) for _, d in weighed for c in d.chosen if c.candidate.view.note.uid == uid)
+    told, decision = next(found, (None, None))
     vectors = seen.call.vectors if subject.request.prompt else ""
     if told is not None:
         outcome = "holds" if seen.own.hold is not None else "arrives"
-        return ForeseenOut(moment=moment, path=path, outcome=outcome, tokens=told.tokens, vectors=vectors)
+        in_bundle = decision is seen.owed and MOMENTS[moment] not in STARTS
+        return ForeseenOut(
+            moment=moment, path=path, outcome=outcome, tokens=told.tokens, bundle=in_bundle, vectors=vectors
+        )
     rule, now = _rule(one, seen, weighed)
     if rule in _ON_A_PROMPT and not subject.request.prompt:
         return ForeseenOut(moment=moment, path=path, outcome="depends", says=_NO_PROMPT)
