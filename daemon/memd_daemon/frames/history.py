@@ -90,8 +90,12 @@ class _Names:
 
 
 def head(id_: int, note: Note, tags: Sequence[str]) -> str:
-    """``[47] gotcha: held, current, active, revision 1, class agent``: where all that has led to."""
-    return f"[{id_}] {escape_line(note.kind, tags)}: {', '.join(state(note))}"
+    """``[47] gotcha: held, current, active, revision 1, class agent``: where all that has led to.
+
+    Of a curated note its rung too: ``[47] finding (principle leeway): …``.
+    """
+    rung = " ".join(escape_line(name, tags, stops="()") for name in (note.level, note.slug) if name)
+    return f"[{id_}] {escape_line(note.kind, tags)}{f' ({rung})' if rung else ''}: {', '.join(state(note))}"
 
 
 def event_line(view: EventView, tags: Sequence[str]) -> Line:

@@ -76,13 +76,13 @@ def proposed(act: str, times: int) -> str:
 
 
 def _revision(view: NoteView, r: RevisionView, tags: Sequence[str]) -> str:
-    """``revision 2, 2026-03-04, agent, the one told: why``, with the words of one that is not."""
+    """``revision 2 (2026-03-04, agent, the one told), since: why``, with the words of one that is not."""
     standing = "the one told" if r.told else "not endorsed, waits for the user" if r.waits else "an earlier one"
     why = escape_content(r.reason or words.NO_REASON, tags)
-    line = f"  revision {r.number}, {date(r.at)}, {escape_line(r.provenance, tags)}, {standing}: {why}"
+    line = f"  revision {r.number} ({date(r.at)}, {escape_line(r.provenance, tags)}, {standing}), since: {why}"
     if not r.content:
         return line
-    return f"{line}\n  worded: {words.wording_frame(view, r.provenance)}{escape_content(r.content, tags)}"
+    return f"{line}\n  revision {r.number} said: {words.wording_frame(view, r.provenance)}{escape_content(r.content, tags)}"
 
 
 def _links(full: FullView) -> list[str]:
