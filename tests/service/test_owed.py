@@ -3,10 +3,11 @@
 import json
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 from memd_client import api, wire
-from tests.service.desk import Desk, context_of, reason_of
+from tests.service.desk import Desk, context_of, git, reason_of
 
 RULE = "Always run the tests with the project's own virtual environment."
 GOTCHA = "add() is called with strings by the importer: keep it duck-typed."
@@ -91,3 +92,27 @@ def test_the_name_of_a_rule_that_did_not_fit_is_owed_too(desk: Desk) -> None:
     assert named in context_of(desk.prompt("a minute later"))
     desk.clock.ms += 60_000
     assert desk.prompt("and on", prompt_id="p3") == ""
+
+
+def test_a_session_whose_worktree_was_removed_is_told_its_rules_again(desk: Desk, tmp_path: Path) -> None:
+    """It works on in a directory that is there no more, and stays of its repository: after a compaction, and in an agent."""
+    desk.remember(RULE, kind="directive")
+    desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=["app.py"])
+    main, tree = desk.repo, tmp_path / "tree"
+    git(main, "worktree", "add", "-q", str(tree))
+    desk.repo = tree
+    assert RULE in context_of(desk.start())
+    git(main, "worktree", "remove", "--force", str(tree))
+    assert RULE in context_of(desk.start(source="compact"))
+    agent = desk.payload("SubagentStart", "s1", agent_id="a1", agent_type="general-purpose")
+    assert RULE in context_of(desk.hook("subagent-start", agent))
+    assert GOTCHA in reason_of(desk.edit(str(main / "app.py")))
+    assert desk.prompt("on with it", prompt_id="p2") == ""
+
+
+def test_a_directory_that_is_gone_is_nobodys_else(desk: Desk, tmp_path: Path) -> None:
+    """Where the repository is gone with it, and in a session that was never heard of, nothing is told of another."""
+    desk.remember(RULE, kind="directive")
+    desk.repo = tmp_path / "never"
+    assert desk.start() == ""
+    assert desk.start(source="compact") == ""

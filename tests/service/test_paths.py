@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from memd_client import api
 from memd_daemon import errors
 from memd_daemon.ground import spelling
-from tests.service.desk import Desk, context_of, git, reason_of
+from tests.service.desk import Desk, context_of, git, make_repo, reason_of
 
 GOTCHA = "parse() is called with strings by the importer: keep it duck-typed."
 COMPOSED = unicodedata.normalize("NFC", "src/café.py")
@@ -238,3 +239,69 @@ def test_an_anchor_outside_is_refused_by_every_way(desk: Desk, tree: Path) -> No
     for path in ("/etc/hostname", "out.py", "../elsewhere.py"):
         with pytest.raises(errors.AnchorOutside):
             desk.remember(GOTCHA, kind="gotcha", anchors=[path])
+
+
+@pytest.fixture
+def nested(tree: Path) -> Path:
+    """A repository inside of the repository, as a submodule or a clone is; nobody has worked in it by itself yet."""
+    inner = make_repo(tree / "vendor" / "lib")
+    (inner / "wire.py").write_text("def send(frame):\n    return frame\n")
+    return inner
+
+
+OUTER = "send() here is our patched one: upstream's swallows errors."
+INNER = "send() wants whole frames."
+
+
+def known_by_itself(desk: Desk, inner: Path) -> None:
+    """A session that works in the inner repository."""
+    desk.hook("session-start", desk.payload("SessionStart", "other", source="startup", cwd=str(inner)))
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_note_from_the_outer_repository_is_told_of_a_file_in_an_inner_one(
+    desk: Desk, nested: Path, *, is_known: bool
+) -> None:
+    """It was anchored by its path from outside, and stays told whether or not the inner one becomes a repository of its own."""
+    desk.remember(OUTER, kind="gotcha", anchors=["vendor/lib/wire.py"])
+    if is_known:
+        known_by_itself(desk, nested)
+    assert "anchor: vendor/lib/wire.py, status: matches current state): " + OUTER in edited(desk, "vendor/lib/wire.py")
+    assert OUTER in edited(desk, "wire.py", cwd=nested, session="s2")
+    assert OUTER not in edited(desk, "src/parse.py", session="s3")
+
+
+def test_what_both_repositories_know_of_a_file_comes_in_one_bundle(desk: Desk, nested: Path) -> None:
+    """Once each; and not again when the session itself has changed the file, whichever of the two it works in."""
+    known_by_itself(desk, nested)
+    desk.remember(OUTER, kind="gotcha", anchors=["vendor/lib/wire.py"])
+    desk.ask(api.Remember(content=INNER, kind="gotcha", anchors=["wire.py"], cwd=str(nested)))
+    told = edited(desk, "vendor/lib/wire.py")
+    assert told.startswith("memd: 2 notes")
+    assert (told.count(OUTER), told.count(INNER)) == (1, 1)
+    (nested / "wire.py").write_text("def send(frame):\n    return bytes(frame)\n")
+    desk.prompt("go on", prompt_id="p2")
+    assert desk.read("vendor/lib/wire.py", prompt_id="p2") == ""
+
+
+def test_an_outer_repository_that_memd_is_kept_out_of_brings_nothing(desk: Desk, nested: Path) -> None:
+    """The inner one's note comes all the same."""
+    known_by_itself(desk, nested)
+    desk.remember(OUTER, kind="gotcha", anchors=["vendor/lib/wire.py"])
+    desk.ask(api.Remember(content=INNER, kind="gotcha", anchors=["wire.py"], cwd=str(nested)))
+    desk.ask(api.ChangeSetting(key="ignore", how="add", values=["."], cwd=str(desk.repo)))
+    told = edited(desk, "wire.py", cwd=nested)
+    assert INNER in told
+    assert OUTER not in told
+
+
+def test_an_edit_elsewhere_is_no_edit_of_the_file_of_that_name_here(desk: Desk, nested: Path) -> None:
+    """What the session changed in one repository does not hide that another's file of the same path was changed by somebody."""
+    known_by_itself(desk, nested)
+    (desk.repo / "wire.py").write_text("def send(frame):\n    return frame\n")
+    desk.remember(OUTER, kind="gotcha", anchors=["wire.py"])
+    edited(desk, str(nested / "wire.py"))
+    assert "matches current state" in context_of(desk.read("wire.py"))
+    (desk.repo / "wire.py").write_text("def send(frame):\n    return bytes(frame)\n")
+    desk.prompt("go on", prompt_id="p2")
+    assert "changed since" in context_of(desk.read("wire.py", prompt_id="p2"))

@@ -110,10 +110,13 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ended: bool = False
     entry_point: str = ""
     with_person: bool = True
-    continues: tuple[str, ...] = ()  # sessions it was forked from, or came after in its client by a clear; the nearest first
+    continues: tuple[
+        str, ...
+    ] = ()  # sessions it was forked from, or came after in its client by a clear; the nearest first
     client_pid: int = 0  # the client process that this context lives in; 0: not known
     client_started: int = 0  # when it started, in clock ticks of the system
     read: tuple[str, ...] = ()  # paths in the repository, the latest last
     edited: tuple[str, ...] = ()
+    edited_elsewhere: tuple[tuple[str, str], ...] = ()  # (scope of another repository, path in it), the latest last
     above: tuple[tuple[int, int], ...] = ()  # the client processes that its own was started from: (pid, started)
     carried: bool = False  # it began with a conversation that memd had not heard of: a resume, a fork

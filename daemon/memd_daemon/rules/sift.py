@@ -50,7 +50,8 @@ class Rule(NamedTuple):
 
 def _other_repository(now: Situation, one: Candidate) -> bool:
     scope = one.view.note.scope
-    return scope != now.repo and scope != "global" and not scope.startswith("session:")
+    is_here = scope == now.repo or scope in now.around
+    return not is_here and scope != "global" and not scope.startswith("session:")
 
 
 def _other_session(now: Situation, one: Candidate) -> bool:

@@ -90,7 +90,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     continues: tuple[str, ...] = ()  # sessions that it was forked from, or came after by a clear: their notes hold too
     repo: str = ""  # scope of the repository, "repo:<uid>"; "" where there is none
-    paths: tuple[str, ...] = ()  # read or about to be edited, relative to the repository's root
+    around: tuple[str, ...] = ()  # scopes of the repositories that the files' own one lies in
+    paths: tuple[str, ...] = ()  # read or about to be edited, relative to the repository's root, and to those around it
     directory: str = ""  # where the client works, relative to the repository's root; "" is the root
     with_person: bool = True
     permission_mode: str = ""

@@ -1,6 +1,6 @@
 """Contexts: which stretch of a conversation a hook belongs to, and which bundle it is owed (delivery.md, "Once")."""
 
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -11,6 +11,8 @@ from memd_daemon.service.names import id_kept
 from memd_daemon.service.repos import Place
 from memd_daemon.store.port import LedgerSnapshot
 from memd_hooks.events import HookEvent, Moment, StartSource
+
+_P = TypeVar("_P")
 
 OWED: Final = "owed"
 OFFERED: Final = "offered"
@@ -125,14 +127,17 @@ def is_owed(context: Context, now_ms: int) -> bool:
     return context.bundle != DELIVERED
 
 
-def with_paths(context: Context, moment: Moment, paths: tuple[str, ...]) -> Context:
-    """The context that has read, or edited, these files too."""
+def with_paths(
+    context: Context, moment: Moment, paths: tuple[str, ...], elsewhere: tuple[tuple[str, str], ...]
+) -> Context:
+    """The context that has read, or edited, these files too; ``elsewhere``: (scope, path) of those in other repositories."""
     if moment == Moment.READ:
         return msgspec.structs.replace(context, read=_later(context.read, paths))
     if moment == Moment.PRE_EDIT:
-        return msgspec.structs.replace(context, edited=_later(context.edited, paths))
+        there = _later(context.edited_elsewhere, elsewhere)
+        return msgspec.structs.replace(context, edited=_later(context.edited, paths), edited_elsewhere=there)
     return context
 
 
-def _later(known: tuple[str, ...], paths: tuple[str, ...]) -> tuple[str, ...]:
+def _later(known: tuple[_P, ...], paths: tuple[_P, ...]) -> tuple[_P, ...]:
     return (*(p for p in known if p not in paths), *paths)[-limits.CONTEXT_PATHS_MAX :]

@@ -35,6 +35,7 @@ def _moment(now: Situation, found: Sequence[Candidate], here: Sequence[bytes]) -
     return (
         now.trigger,
         now.repo,
+        now.around,
         (now.session, now.continues) if has_own_notes else "",
         now.paths,
         now.directory,

@@ -24,13 +24,14 @@ from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.rules import Candidate, Decision, Situation, decide
 from memd_daemon.service import candidates, capture, holds, names, notices, policy_rules
 from memd_daemon.service.clients import Client, client_above
-from memd_daemon.service.contexts import DELIVERED, OFFERED, continuing, entered, is_owed, sessions_of, with_paths
+from memd_daemon.service.contexts import DELIVERED, OFFERED, continuing, entered, is_owed, sessions_of
 from memd_daemon.service.decisions import Decisions
 from memd_daemon.service.hookcounts import HookCounts
-from memd_daemon.service.moments import FILE_MOMENTS, Call, situation, under_settings
+from memd_daemon.service.moments import FILE_MOMENTS, Call, situation, under_settings, with_files
 from memd_daemon.service.moved import files_of
+from memd_daemon.service.outer import around, brought
 from memd_daemon.service.parts import Parts
-from memd_daemon.service.repos import Place, place_of, scopes_at
+from memd_daemon.service.repos import Place, place_of, place_where, scopes_at
 from memd_daemon.service.search import Hit
 from memd_daemon.service.terms import Silence, gates_of, silence_at
 from memd_daemon.service.twins import Twins
@@ -123,9 +124,10 @@ class Deliverer:
         with self._parts.ledger.read() as ledger:
             before = None if hook.is_probe else ledger.replied(hook.request_id)
             known = ledger.context(event.session, event.agent)
+            before_it = known or ledger.context(event.session, "")
         if before is not None:
             return before
-        place = place_of(self._parts, event.cwd)
+        place = place_where(self._parts, event.cwd, before_it.repo if before_it else "")
         if event.moment == Moment.GIT_COMMIT:
             if not hook.is_probe:
                 capture.record_commit(self._parts, event, place, pid=pid)
@@ -175,7 +177,7 @@ class Deliverer:
             reply = harness.render(event, answer)
             is_told = delivery is None or _goes_out(hook, delivery, reply)
             if not is_told:
-                reply, delivery, after = b"", None, with_paths(context, event.moment, call.own_paths)
+                reply, delivery, after = b"", None, with_files(context, call)
             if not hook.is_probe:
                 self._record(delivery, after, reply)
                 for hold, outcome in settled:
@@ -235,6 +237,7 @@ class Deliverer:
             place=place,
             at=at,
             paths=paths,
+            around=around(self._parts, at, paths),
             moved=moved,
             hits=hits,
             match=asked.match if asked else None,
@@ -287,7 +290,7 @@ class Deliverer:
         if is_silent:
             return Owed(Decision(), blocks)
         found = candidates.at_start(self._parts, snapshot, ledger, call.place, context)
-        at_hand = {*call.paths, *call.moved}
+        at_hand = {*call.paths, *call.moved, *call.own_paths}
         found = [one for one in found if one.view.matched_path not in at_hand]  # the moment brings them, and may hold
         if policy in blocks:
             now = _after(now, policy, harness, limits.POLICY_LEAVES_TOKENS)
@@ -311,6 +314,7 @@ class Deliverer:
         if call.event.moment in FILE_MOMENTS:
             sessions = (context.session, *context.continues)
             found = candidates.on_paths(self._parts, snapshot, call.at, sessions, call.paths, moved=call.moved)
+            found += brought(self._parts, snapshot, call.settings, call.around, sessions)
         elif call.match is not None:
             gates = gates_of(call.settings, self._parts.now_ms())
             found = candidates.on_prompt(self._parts, snapshot, call.place, call.hits, call.match, gates)
@@ -329,7 +333,7 @@ class Deliverer:
         self, call: Call, context: Context, owed: Owed, own: Decision
     ) -> tuple[HookAnswer, Delivery | None, Context]:
         held = own.hold is not None
-        context = with_paths(context, call.event.moment, () if held else call.own_paths)
+        context = context if held else with_files(context, call)
         now_ms = self._parts.now_ms()
         context = _bundle_after(context, owed, call.here, now_ms)
         said = BLOCK_BREAK.join(text for text in (owed.text, own.text) if text)

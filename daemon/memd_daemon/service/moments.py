@@ -13,8 +13,9 @@ from memd_daemon import limits
 from memd_daemon.model.delivery import Context
 from memd_daemon.model.settings import Settings
 from memd_daemon.rules import Chosen, Situation
+from memd_daemon.service.contexts import with_paths
 from memd_daemon.service.parts import Parts
-from memd_daemon.service.repos import Place
+from memd_daemon.service.repos import Files, Place
 from memd_daemon.service.search import Hit, Match
 from memd_daemon.service.terms import LOUD, Silence, silence_at, terms_of
 from memd_daemon.store.port import LedgerSnapshot, Snapshot
@@ -33,6 +34,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     place: Place
     at: Place  # where the files of a file moment lie: another checkout than the session's, or another repository
     paths: tuple[str, ...]  # from the root of that checkout
+    around: Sequence[Files] = ()  # the same files in the repositories that this checkout lies in
     moved: Mapping[str, str] = {}  # where gotchas' files that are at these paths now were before: old path -> path
     hits: Sequence[Hit] = ()  # what a prompt found, best first, and how far its words stand in a text
     match: Callable[[str], Match] | None = None
@@ -45,8 +47,33 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def own_paths(self) -> tuple[str, ...]:
         """Paths in the session's own repository, which its context remembers."""
-        is_own = self.at.scope == self.place.scope and not self.here.everything
-        return (*self.paths, *self.moved) if is_own else ()
+        return tuple(path for scope, path in self._seen if scope == self.place.scope)
+
+    @property
+    def paths_elsewhere(self) -> tuple[tuple[str, str], ...]:
+        """(scope, path) of those in other repositories."""
+        return tuple(one for one in self._seen if one[0] != self.place.scope)
+
+    @property
+    def _seen(self) -> tuple[tuple[str, str], ...]:
+        """The files in each repository that has them, as far as memd is not kept out of it."""
+        if self.here.everything:
+            return ()
+        inner = ((self.at.scope, path) for path in (*self.paths, *self.moved))
+        outer = ((files.at.scope, path) for files in self.around for path in files.paths)
+        return (*inner, *outer)
+
+    def edited_before(self, context: Context) -> frozenset[str]:
+        """Of the paths that this call's repositories have, those that the context has edited."""
+        scopes = {self.at.scope, *(files.at.scope for files in self.around)}
+        elsewhere = (path for scope, path in context.edited_elsewhere if scope in scopes)
+        own = context.edited if self.place.scope in scopes else ()
+        return frozenset((*own, *elsewhere, *self.moved))
+
+
+def with_files(context: Context, call: Call) -> Context:
+    """The context that has read, or edited, the call's files too."""
+    return with_paths(context, call.event.moment, call.own_paths, call.paths_elsewhere)
 
 
 def under_settings(parts: Parts, snapshot: Snapshot, call: Call) -> Call:
@@ -89,7 +116,8 @@ def situation(
         session=context.session,
         continues=context.continues,
         repo=(call.at if trigger in FILE_MOMENTS else call.place).scope,
-        paths=call.paths,
+        around=tuple(files.at.scope for files in call.around),
+        paths=(*call.paths, *(path for files in call.around for path in files.paths)),
         directory=call.place.inside,
         with_person=context.with_person,
         permission_mode=event.permission_mode,
@@ -98,7 +126,7 @@ def situation(
         held_for=ledger.held_for(context.session, context.agent, context.epoch) if is_edit else frozenset(),
         sent_this_turn=frozenset(sent),
         standing=standing,
-        edited_here=frozenset((*context.edited, *call.moved)),
+        edited_here=call.edited_before(context) if trigger in FILE_MOMENTS else frozenset(context.edited),
         tags=parts.tags,
         cost=parts.cost,
         budget_tokens=own.budget_tokens,

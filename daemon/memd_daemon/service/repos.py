@@ -9,6 +9,7 @@ gets a new uid.
 
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +49,13 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     inside: str  # "" at the root
 
 
+class Files(msgspec.Struct, frozen=True, kw_only=True):
+    """Files as a repository that their own checkout lies in sees them."""
+
+    at: Place
+    paths: tuple[str, ...]  # from the root of that checkout
+
+
 GLOBAL: Final = "global"
 
 
@@ -72,6 +80,22 @@ def place_of(parts: Parts, directory: str) -> Place:
     return Place(checkout=checkout, scope=f"repo:{uid_text(uid)}", inside=_inside(checkout, real))
 
 
+def place_where(parts: Parts, directory: str, scope: str) -> Place:
+    """The place of a directory that a session says it works in, and that may be there no more: a worktree that was removed.
+
+    The session then still is of the repository that it was of (``scope``; "" where none is known), at the checkout that stands.
+    """
+    is_gone = scope.startswith("repo:") and not Path(directory).is_dir()
+    return (is_gone and _still_known(parts, scope)) or place_of(parts, directory)
+
+
+def _still_known(parts: Parts, scope: str) -> Place | None:
+    with parts.store.read() as snapshot:
+        known = path_of(snapshot, scope)
+    place = place_of(parts, known) if known and Path(known).is_dir() else None
+    return place if place is not None and place.scope == scope else None
+
+
 def files_at(parts: Parts, place: Place, cwd: str, given: tuple[str, ...]) -> tuple[Place, tuple[str, ...]]:
     """Where files that an event names lie, by the first of them, and their paths from that checkout's root.
 
@@ -82,6 +106,20 @@ def files_at(parts: Parts, place: Place, cwd: str, given: tuple[str, ...]) -> tu
     at = _known_place(parts, place, str(Path(found[0].real).parent)) if found else place
     paths = (path for one in found for path in paths_of(at.checkout.root, one))
     return at, tuple(dict.fromkeys(path for path in paths if path and is_safe(path)))
+
+
+def enclosing(parts: Parts, at: Place) -> Iterator[Place]:
+    """The known repositories that a checkout lies in, nearest first: it is a submodule of theirs, or a clone inside."""
+    root = at.checkout.root if at.checkout.common else "/"
+    while root != "/":
+        outer = _checkout_at(parts, str(Path(root).parent))
+        if not outer.common or outer.common == at.checkout.common:  # none, or a worktree kept in its own repository
+            return
+        root = outer.root
+        with parts.store.read() as snapshot:
+            uid = _uid_at(snapshot, outer) or _by_remote(snapshot, outer)
+        if uid:
+            yield Place(checkout=outer, scope=f"repo:{uid_text(uid)}", inside=_inside(outer, at.checkout.root))
 
 
 def _known_place(parts: Parts, place: Place, real: str) -> Place:

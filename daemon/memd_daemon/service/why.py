@@ -287,7 +287,8 @@ def _candidate(parts: Parts, snapshot: Snapshot, subject: Subject, seen: Foresee
     """The note as a lookup would have brought it up."""
     view = view_from_log(snapshot, subject.note, seen.call.place)
     view = msgspec.structs.replace(view, matched_path=_matched(parts, subject, seen, view))
-    view = grounded(parts, view, seen.call.at, None, {})
+    at = next((files.at for files in seen.call.around if files.at.scope == subject.note.scope), seen.call.at)
+    view = grounded(parts, view, at, None, {})
     hit = next((hit for hit in seen.call.hits if hit.id == subject.id), None)
     if hit is None or seen.call.match is None:
         return Candidate(view=view)
@@ -298,7 +299,7 @@ def _matched(parts: Parts, subject: Subject, seen: Foreseen, view: NoteView) -> 
     """The anchor that brings a gotcha to this moment; "" where none does."""
     if view.note.kind != Kind.GOTCHA:
         return ""
-    paths = seen.call.paths
+    paths = seen.at_moment.paths
     if seen.call.event.moment == Moment.SUBAGENT_START and subject.context is not None:
         parent = parts.ledger.context(subject.context.session, "")
         paths = (*parent.read, *parent.edited) if parent else ()
