@@ -6,7 +6,7 @@ import pytest
 
 from memd_client import api
 from memd_daemon import limits
-from tests.service.desk import Desk, context_of, reason_of
+from tests.service.desk import Desk, context_of, make_repo, reason_of
 from tests.service.processes import client
 
 RULE = "Always run the tests with the project's own virtual environment."
@@ -110,3 +110,22 @@ def test_a_top_level_headless_run_gets_everything(desk: Desk, tmp_path: Path) ->
             pid=alone.hook,
         )
         assert GOTCHA in reason_of(desk.edit("app.py"))
+
+
+def test_a_file_read_in_another_repository_is_not_the_one_of_that_name_here(desk: Desk, tmp_path: Path) -> None:
+    """A session that goes to another repository has read nothing there; what it read before counts again when it is back."""
+    first, second = desk.repo, make_repo(tmp_path / "second")
+    desk.remember("add() of the first is called with strings.", kind="gotcha", priority="high", anchors=["app.py"])
+    desk.repo = second
+    desk.remember("add() of the second takes whole numbers.", kind="gotcha", priority="high", anchors=["app.py"])
+    desk.repo = first
+    desk.start()
+    desk.read("app.py")
+    desk.repo = second
+    desk.prompt("now over here", prompt_id="p2")
+    assert begin(desk, "a1", "p2") == ""
+    desk.repo = first
+    desk.prompt("and back", prompt_id="p3")
+    told = begin(desk, "a2", "p3")
+    assert "of the first" in told
+    assert "of the second" not in told

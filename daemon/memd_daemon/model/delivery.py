@@ -117,6 +117,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     client_started: int = 0  # when it started, in clock ticks of the system
     read: tuple[str, ...] = ()  # paths in the repository, the latest last
     edited: tuple[str, ...] = ()
-    edited_elsewhere: tuple[tuple[str, str], ...] = ()  # (scope of another repository, path in it), the latest last
+    read_elsewhere: tuple[tuple[str, str], ...] = ()  # (scope of another repository, path in it), the latest last
+    edited_elsewhere: tuple[tuple[str, str], ...] = ()
     above: tuple[tuple[int, int], ...] = ()  # the client processes that its own was started from: (pid, started)
     carried: bool = False  # it began with a conversation that memd had not heard of: a resume, a fork

@@ -14,6 +14,7 @@ from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Kind, Priority, Provenance
 from memd_daemon.rules.sift import is_too_far
 from memd_daemon.rules.situation import Candidate, Gate, GateEvidence
+from memd_daemon.service.contexts import touched
 from memd_daemon.service.known import Known, Rows, Views
 from memd_daemon.service.moved import as_moved, known_moves
 from memd_daemon.service.parts import Parts
@@ -36,9 +37,9 @@ def at_start(
     found = (_of_kind(parts, known, place, scope, kind) for scope in scopes_at(place, *sessions) for kind in kinds)
     candidates = [one for views in found for one in look.candidates(views)]
     if context.agent:
-        touched = dict.fromkeys(p for one in ledger.contexts_of(context.session) for p in (*one.read, *one.edited))
-        moved = known_moves(ledger, place.checkout.root, touched)
-        candidates += on_paths(parts, snapshot, place, sessions, touched, moved=moved, only_high=True)
+        paths = dict.fromkeys(p for one in ledger.contexts_of(context.session) for p in touched(one, place.scope))
+        moved = known_moves(ledger, place.checkout.root, paths)
+        candidates += on_paths(parts, snapshot, place, sessions, paths, moved=moved, only_high=True)
     return candidates
 
 

@@ -45,10 +45,31 @@ def entered(known: Context | None, event: HookEvent, place: Place, client: Clien
         "last_at": now_ms,
         "ended": event.moment == Moment.SESSION_END,
         "entry_point": event.entry_point or here.entry_point,
+        **_paths_at(here, place),
         **_turn(here, event),
         **_epoch(known, here, event, place),
     }
     return msgspec.structs.replace(here, **changes, **_client(here, client))
+
+
+def _paths_at(here: Context, place: Place) -> dict[str, object]:
+    """A path is one of the repository that the session was in; what it says elsewhere is another file."""
+    if not here.repo or here.repo == place.scope:
+        return {}
+    read, edited = (tuple((here.repo, path) for path in paths) for paths in (here.read, here.edited))
+    return {
+        "read": (),
+        "edited": (),
+        "read_elsewhere": _later(here.read_elsewhere, read),
+        "edited_elsewhere": _later(here.edited_elsewhere, edited),
+    }
+
+
+def touched(context: Context, scope: str) -> tuple[str, ...]:
+    """The paths of one repository that the context has read or edited."""
+    own = (*context.read, *context.edited) if context.repo == scope else ()
+    elsewhere = (*context.read_elsewhere, *context.edited_elsewhere)
+    return (*own, *(path for there, path in elsewhere if there == scope))
 
 
 def _client(here: Context, client: Client | None) -> dict[str, object]:
@@ -132,7 +153,8 @@ def with_paths(
 ) -> Context:
     """The context that has read, or edited, these files too; ``elsewhere``: (scope, path) of those in other repositories."""
     if moment == Moment.READ:
-        return msgspec.structs.replace(context, read=_later(context.read, paths))
+        there = _later(context.read_elsewhere, elsewhere)
+        return msgspec.structs.replace(context, read=_later(context.read, paths), read_elsewhere=there)
     if moment == Moment.PRE_EDIT:
         there = _later(context.edited_elsewhere, elsewhere)
         return msgspec.structs.replace(context, edited=_later(context.edited, paths), edited_elsewhere=there)

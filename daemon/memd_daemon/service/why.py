@@ -24,6 +24,7 @@ from memd_daemon.model.words import Kind
 from memd_daemon.rules import NOT_NEAR, UNLISTED, WHY, Candidate, Decision, Situation, detail, sift
 from memd_daemon.service import candidates
 from memd_daemon.service.asker import asker_of
+from memd_daemon.service.contexts import touched
 from memd_daemon.service.deliver import Deliverer, Foreseen
 from memd_daemon.service.explain import iso
 from memd_daemon.service.moments import FILE_MOMENTS
@@ -302,6 +303,6 @@ def _matched(parts: Parts, subject: Subject, seen: Foreseen, view: NoteView) -> 
     paths = seen.at_moment.paths
     if seen.call.event.moment == Moment.SUBAGENT_START and subject.context is not None:
         parent = parts.ledger.context(subject.context.session, "")
-        paths = (*parent.read, *parent.edited) if parent else ()
+        paths = touched(parent, seen.call.place.scope) if parent else ()
     anchored = {anchor.path for anchor in view.note.anchors}
     return next((path for path in paths if path in anchored), "")
