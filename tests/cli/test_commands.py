@@ -16,8 +16,11 @@ def test_remember_answers_with_the_id_and_what_is_near(world: World) -> None:
     assert plain.code == 0
     assert plain.out.decode().startswith("[")
     told = world.memd("remember", "The linter runs before all the tests.", "--json").json
-    assert set(told) == {"id", "uid", "near", "conflicts", "tombstones", "told"}
-    assert told["near"] == [int(plain.out.decode()[1:].partition("]")[0])]
+    assert set(told) == {"id", "uid", "near", "conflicts", "tombstones", "told", "kept"}
+    first = int(plain.out.decode()[1:].partition("]")[0])
+    assert (told["near"], told["kept"]) == ([first], False)
+    again = world.memd("remember", "The linter runs before the tests.").out.decode()
+    assert again.startswith(f"[{first}] as it was\n  note [{first}] says this already, word for word: nothing was recorded")
 
 
 def test_a_content_may_come_from_stdin_and_begin_with_a_dash(world: World) -> None:
