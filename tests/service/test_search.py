@@ -315,3 +315,21 @@ def test_a_conflict_weighs_on_both_of_its_sides(tmp_path: Path) -> None:
     assert (sure(second, first, provenance="auto"), sure(first, second, provenance="auto")) == (0.4, 0.2)
     assert sure(first, second, provenance="human") == sure(second, first, provenance="human") == 1.0
     desk.close()
+
+
+def test_a_rules_new_wording_does_not_wait_for_the_next_note(tmp_path: Path) -> None:
+    """Its vector is asked for at once: what waits unasked keeps every recall waiting for it."""
+    desk = opened(tmp_path)
+    atom = desk.remember("Tokens of the old gateway are five seconds ahead.")
+    words: dict[str, Any] = {
+        "level": "principle",
+        "slug": "leeway",
+        "sources": [str(atom.id)],
+        "why": "it came up twice",
+    }
+    desk.remember("Validate tokens with five seconds of leeway.", **words)
+    search = desk.daemon.parts.search
+    search._wake.clear()
+    desk.act("revise", "leeway", text="Validate tokens with ten seconds of leeway.", reason="five were too few")
+    assert search._wake.is_set()
+    desk.close()

@@ -295,7 +295,8 @@ class Search(Lookup):
         """A note whose scope or standing changed lies where `home_of` says, and nowhere else.
 
         One at a time, and by what the store says then: of two moves at once, or of a move and a vector that just came in, the
-        one that looked earlier must not have the last word. ``note`` is as the caller saw it.
+        one that looked earlier must not have the last word. ``note`` is as the caller saw it. A further wording waits for a vector
+        of its own.
         """
         with self._placing, self._store.read() as now:
             newest = now.note(note.uid) or note
@@ -304,6 +305,8 @@ class Search(Lookup):
                 self._words.remove(id_) if said is None else self._words.add(*said)
             if self._vectors is not None:
                 self._place_vector(self._vectors, now, id_, newest)
+        if len(newest.wordings) > 1:
+            self._wake.set()
 
     def embed_waiting(self, enough: Callable[[], bool]) -> int:
         """Computes the vectors that wait in the store's queue until none waits or ``enough`` says so; how many."""
