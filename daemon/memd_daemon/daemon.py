@@ -102,7 +102,10 @@ class Daemon:
         """The bytes for a hook's stdout. A prompt comes after what was spooled before it."""
         if call.event == PROMPT and not call.is_probe:
             self._spool.before_prompt()
-        return self._deliverer.answer(call, pid)
+        answer = self._deliverer.answer(call, pid)
+        if call.event in WIDE:
+            self.parts.behind.add(self.parts.store.let_go)
+        return answer
 
     def receipt(self, request: bytes) -> None:
         self._deliverer.receipt(request)
@@ -172,3 +175,6 @@ CLIENT_NAMES: Final = tuple(name for one in harness.BY_NAME.values() if one.CAP_
 
 PROMPT: Final = "prompt-submit"
 """The event before which the spool is taken in."""
+
+WIDE: Final = frozenset({PROMPT, "session-start", "post-compaction", "subagent-start"})
+"""Events that look at many places of the store, each of which brings its neighbours into memory: let go behind the answer."""

@@ -133,7 +133,6 @@ HYBRID_TIME_MAX: Final = (1 << 63) - 1  # the year 6429; one from elsewhere beyo
 CHECK_SLICE_MS: Final = 1  # of looking through the store at a time: a hook waits no longer for its turn
 CHECK_REST_MS: Final = 9  # then; so that it takes a tenth of one core at most
 LET_GO_SLICES: Final = 100  # then what was looked at goes back to the system: some tens of MB of a store
-LET_GO_ROWS: Final = 256  # vectors read for searches; then the same: a page brings fifteen neighbours, 16 MB in all
 WATCH_START_WAIT_S: Final = 0.5  # between two looks whether the indexes are in
 WATCH_START_WAITS: Final = 120  # then it begins without them
 SIGNED_LOOK_WAIT_S: Final = 0.25  # an opening waits so long to know what is signed; a large store goes on behind it

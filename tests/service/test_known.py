@@ -193,3 +193,14 @@ def test_all_files_of_one_answer_share_one_deadline(desk: Desk, monkeypatch: pyt
     desk.read("app.py")
     assert len(deadlines) == 1
     assert None not in deadlines
+
+
+def test_a_store_in_doubt_is_looked_at_anew(desk: Desk) -> None:
+    """Once something did not fit, nothing is told from memory until the store was looked through."""
+    known = desk.daemon.parts.known_at
+    with desk.daemon.parts.store.read() as snapshot:
+        first = known(snapshot)(("app.py",), lambda _: (1,))
+        assert known(snapshot)(("app.py",), lambda _: (2,)) is first
+        desk.daemon.parts.store.doubt.set()
+        assert known(snapshot)(("app.py",), lambda _: (3,)).rows == (3,)
+        assert known(snapshot)(("app.py",), lambda _: (4,)).rows == (4,)

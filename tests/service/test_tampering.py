@@ -1,6 +1,7 @@
 """Edits of the store's file, by another program of the same user: what a person endorsed stands, or is said to be damaged."""
 
 import contextlib
+import itertools
 import os
 import subprocess
 import threading
@@ -57,6 +58,7 @@ class Scene:
 
     def __init__(self, folder: Path) -> None:
         self.home, self.repo = folder / "home", make_repo(folder / "repo")
+        self.sessions = itertools.count()
         self.desk = Desk(self.home, self.repo)
         self.person = Person(self.desk)
         self.person.rule(RULE)
@@ -81,7 +83,7 @@ class Scene:
         return self.desk.ask(api.Show(ref=str(id_), cwd=str(self.repo))).text
 
     def started(self) -> str:
-        return context_of(self.desk.start(f"s{id(object())}"))
+        return context_of(self.desk.start(f"s{next(self.sessions)}"))
 
     def problems(self) -> str:
         return "\n".join(p["what"] for p in self.desk.ask(api.Status()).problems)

@@ -30,7 +30,7 @@ def at_start(
     parts: Parts, snapshot: Snapshot, ledger: LedgerSnapshot, place: Place, context: Context
 ) -> list[Candidate]:
     """Standing rules and, for a main agent, open tasks; for a subagent, `high` gotchas on files the session touched."""
-    known = parts.views.at(snapshot)
+    known = parts.known_at(snapshot)
     kinds = (Kind.DIRECTIVE,) if context.agent else (Kind.DIRECTIVE, Kind.TASK)
     sessions = (context.session, *context.continues)
     look = Look(parts, place)
@@ -103,7 +103,7 @@ def on_paths(
     only_high: bool = False,
 ) -> list[Candidate]:
     """Gotchas anchored to these files of the repository, also under the paths that they have ``moved`` from (moved.py)."""
-    known, look = parts.views.at(snapshot), Look(parts, place)
+    known, look = parts.known_at(snapshot), Look(parts, place)
     found: dict[bytes, Candidate] = {}
     for path in dict.fromkeys((*paths, *moved)):
         for scope in scopes_at(place, *sessions):

@@ -136,9 +136,11 @@ class KnownViews:
             self._forget()
             self._at = None
 
-    def at(self, snapshot: Snapshot) -> Known:
-        """What is known at this snapshot."""
+    def at(self, snapshot: Snapshot, *, in_doubt: bool = False) -> Known:
+        """What is known at this snapshot. ``in_doubt``: something of the store did not fit, so all is looked at anew."""
         stand = _Stand(snapshot)
+        if in_doubt:
+            self.forget()
         with self._lock:
             self._come_to(snapshot, stand)
 

@@ -93,7 +93,7 @@ def _held_before(parts: Parts, snapshot: Snapshot, root: str, scopes: Sequence[s
     digest = _digest(parts, Path(located(root, path)))
     if digest is None:
         return
-    known = parts.views.at(snapshot)
+    known = parts.known_at(snapshot)
     for scope in scopes:
         yield from known(("content", scope, digest), partial(_anchored_as, scope, digest)).rows
     for seen in parts.ground.seen_at(digest):

@@ -215,6 +215,7 @@ class Search(Lookup):
             else:
                 for id_, note in self._changed(snapshot, mark):
                     self._place_vector(vectors, snapshot, id_, note)
+        self._store.let_go()
         self._vectors = vectors
 
     def _place_vector(self, vectors: "ScopedVectors", snapshot: Snapshot, id_: int, note: Note) -> None:

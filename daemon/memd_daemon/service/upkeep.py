@@ -21,6 +21,7 @@ def verify(parts: Parts) -> api.VerifyReply:
     """Chain, digests, signatures and folds of the whole log; every fault with its place and what to do."""
     began = time.monotonic()
     faults = check_store(parts.store)
+    parts.store.let_go()
     with parts.store.read() as snapshot:
         counts = snapshot.counts()
     is_log_whole = all(fault.remedy != RESTORE for fault in faults)
@@ -61,7 +62,9 @@ def reindex(parts: Parts, request: api.Reindex) -> api.ReindexReply:
 
 def made_anew(parts: Parts, *, embed: bool = False) -> tuple[int, int]:
     """Folds and indexes anew from the log, whatever state that is in; how many notes and vectors there are."""
-    return refold(parts), parts.search.rebuild(embed=embed)
+    made = refold(parts), parts.search.rebuild(embed=embed)
+    parts.store.let_go()
+    return made
 
 
 def refold(parts: Parts) -> int:

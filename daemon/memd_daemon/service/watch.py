@@ -33,6 +33,7 @@ class Watch:
         self._parts = parts
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._slices = 0
 
     def begin(self) -> None:
         self._parts.findings.looking = True
@@ -66,6 +67,9 @@ class Watch:
         store = self._parts.store
         store.doubt.clear()
         faults = lasting_faults(store, self._rest)
+        store.let_go()
+        if faults:
+            self._parts.views.forget()
         damage = [fault for fault in faults if not fault.derived]
         problems = [_damage(damage)] if damage else []
         if faults and not damage:
@@ -84,6 +88,9 @@ class Watch:
             upkeep.refold(self._parts)
 
     def _rest(self) -> None:
+        self._slices += 1
+        if self._slices % limits.LET_GO_SLICES == 0:
+            self._parts.store.let_go()
         if self._stop.wait(limits.CHECK_REST_MS / limits.MS_PER_S):
             raise errors.Stopping
 

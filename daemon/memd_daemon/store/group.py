@@ -35,6 +35,7 @@ class Environment(Protocol):
     def reading(self) -> contextlib.AbstractContextManager[Reading]: ...
     def write_all(self, works: Sequence[Callable[[Writing], Any]], syncing: Callable[[], None]) -> list[Outcome]: ...
     def check_process(self) -> None: ...
+    def let_go(self) -> None: ...
     def close(self) -> None: ...
 
 
@@ -117,6 +118,9 @@ class GroupStore:
                 raise Stopping
             self._queue.put(job)
 
+    def let_go(self) -> None:
+        self._environment.let_go()
+
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
         return self.write(lambda txn: txn.rebuild(progress))
 
@@ -144,6 +148,8 @@ class GroupStore:
         finally:
             self._looked.set()
         self._put_right(self.trusted.signed_subjects())
+        with contextlib.suppress(MemdError):  # it is closing
+            self.let_go()
 
     def _put_right(self, subjects: Sequence[bytes]) -> None:
         for subject in subjects:

@@ -41,6 +41,7 @@ from memd_daemon.store.ledger import TableLedger
 from memd_daemon.store.lmdb_file import refuse_cut
 from memd_daemon.store.lmdb_tables import LmdbTables
 from memd_daemon.store.port import StoreInfo
+from memd_daemon.store.resident import let_go
 
 T = TypeVar("T")
 
@@ -141,6 +142,11 @@ class Environment:
             raise _typed(error, self._folder) from error
         finally:
             self._gate.leave()
+
+    def let_go(self) -> None:
+        """Gives the pages of the map back to the system's cache; a snapshot keeps the map where it is meanwhile."""
+        with self.reading(), contextlib.suppress(OSError):
+            let_go(self._folder / _DATA)
 
     def _check_open(self) -> None:
         if self._closed:

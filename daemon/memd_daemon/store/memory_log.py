@@ -184,6 +184,9 @@ class MemoryStore:
         with ThreadPoolExecutor(max_workers=1) as pool:  # done when this returns; what the work raises is in the future
             return pool.submit(self.write, work)
 
+    def let_go(self) -> None:
+        """Nothing is mapped."""
+
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
         return self.write(lambda txn: txn.rebuild(progress))
 

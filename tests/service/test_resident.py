@@ -1,0 +1,38 @@
+"""When the store's pages are given back to the system: behind what looks at many of them."""
+
+import pytest
+
+from memd_daemon import limits
+from memd_daemon.store import slices
+from tests.service.desk import Desk
+
+
+@pytest.fixture
+def let_go(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Grows by one whenever the store lets go."""
+    calls: list[str] = []
+    monkeypatch.setattr(desk.daemon.parts.store, "let_go", lambda: calls.append("let go"))
+    return calls
+
+
+def test_starts_and_prompts_let_go_behind_their_answer_and_edits_do_not(desk: Desk, let_go: list[str]) -> None:
+    """An edit looks at the same few pages as the one before it."""
+    desk.start()
+    desk.prompt("what is the queue bounded by?")
+    desk.daemon.parts.behind.join()
+    assert len(let_go) == 2
+    desk.edit("app.py")
+    desk.daemon.parts.behind.join()
+    assert len(let_go) == 2
+
+
+def test_a_look_through_all_lets_go_on_its_way_and_at_its_end(
+    desk: Desk, let_go: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store larger than the memory that memd may take is looked through in that much."""
+    monkeypatch.setattr(limits, "LET_GO_SLICES", 1)
+    monkeypatch.setattr(slices, "CHECK_SLICE_MS", 0)
+    for number in range(20):
+        desk.remember(f"note number {number} of the queue")
+    desk.daemon.watch.look()
+    assert len(let_go) > 2
