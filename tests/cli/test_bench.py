@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from memd_client.cli import bench, bench_notes, bench_report, bench_rounds
+from memd_client.cli import bench, bench_notes, bench_report, bench_rounds, bench_stock
 from memd_client.cli.bench_report import MEASURES, MISSED, OK, UNMEASURED, Measure, fixed
 from memd_client.cli.bench_rounds import Key, Round
 
 NOTES = 30
+RULES = 20
+TRULY = 10
 ROUNDS = 2
 WORDS_LEAST, WORDS_MOST = 12, 36  # of a note
 
@@ -39,6 +41,8 @@ def test_a_tiny_run_has_every_row_and_leaves_nothing(
     monkeypatch.setattr(bench_rounds, "IDLE_S", 0.05)
     monkeypatch.setattr(bench_rounds, "REPEATS", 2)
     monkeypatch.setattr(bench_rounds, "COLD_STARTS", 1)
+    monkeypatch.setattr(bench_stock, "TRULY", TRULY)
+    monkeypatch.setattr(bench_notes, "RULES", RULES)
     at = tmp_path_factory.mktemp("b")
     ran = CliRunner().invoke(
         bench.hooks, ["--notes", str(NOTES), "--rounds", str(ROUNDS), "--at", str(at), "--json"], catch_exceptions=False
@@ -48,7 +52,8 @@ def test_a_tiny_run_has_every_row_and_leaves_nothing(
     assert list(rows) == [measure.name for measure in MEASURES]
     assert all(math.isfinite(row["ratio"]) and row["p25"] <= row["ratio"] <= row["p75"] for row in rows.values())
     assert all(len(row["rounds"]) == ROUNDS and row["unanswered"] == 0 for row in rows.values())
-    assert (told["store"]["notes"], told["store"]["vectors"], told["rounds"]) == (NOTES, NOTES, ROUNDS)
+    assert (told["store"]["notes"], told["store"]["vectors"], told["rounds"]) == (NOTES, NOTES + RULES, ROUNDS)
+    assert told["store"]["by_model"] == TRULY
     assert told["missed"] == [row["name"] for row in told["rows"] if row["verdict"] == MISSED]
     assert list(at.iterdir()) == []
 
@@ -104,11 +109,13 @@ def filled() -> bench_report.Filled:
     """Some store."""
     return bench_report.Filled(
         notes=10,
-        vectors=10,
-        hot_gotchas=3,
+        rules=5,
+        vectors=15,
+        by_model=10,
+        hot_gotchas=2,
         record_seconds=1.0,
         embed_seconds=1.0,
-        memory_after_fill_mb=None,
+        index_seconds=1.0,
         prompt_tokens=100,
     )
 
@@ -121,7 +128,8 @@ def test_the_notes_are_a_mix_on_files_that_exist(count: int) -> None:
     assert len(notes) == count
     assert {note.kind for note in notes} == {"directive", "task", "decision", "gotcha", "finding"}
     assert set(anchored) <= set(bench_notes.FILES)
-    assert anchored[bench_notes.HOT_FILE] == min(bench_notes.HOT_GOTCHAS, count // 3)
+    assert anchored[bench_notes.HOT_FILE] == min(bench_notes.HOT_GOTCHAS, count // 5)
+    assert anchored[bench_notes.EDITED_FILE] == anchored[bench_notes.HOT_FILE]
     assert anchored[bench_notes.LONE_FILE] == 1
     assert all(note.anchors for note in notes if note.kind == "gotcha")
 
@@ -131,6 +139,9 @@ def test_the_notes_are_the_same_at_every_run_and_no_two_alike() -> None:
     notes = bench_notes.said(1_000)
     assert notes == bench_notes.said(1_000)
     assert len({note.content for note in notes}) == len(notes)
+    rules = bench_notes.rules()
+    assert rules == bench_notes.rules()
+    assert len({rule.content for rule in rules}) == len(rules) == bench_notes.RULES
     assert all(WORDS_LEAST <= len(note.content.split()) <= WORDS_MOST for note in notes)
 
 
@@ -150,7 +161,7 @@ def test_the_scratch_goes_when_its_filling_fails(monkeypatch: pytest.MonkeyPatch
     def fails(*_: object) -> float:
         raise OSError("no room")
 
-    monkeypatch.setattr(bench.bench_scratch, "fill", fails)
+    monkeypatch.setattr(bench.bench_stock, "stock", fails)
     with pytest.raises(OSError, match="no room"):
         bench.measure(10, 1, tmp_path, lambda _: None)
     assert list(tmp_path.iterdir()) == []
@@ -164,7 +175,7 @@ def test_a_signal_that_ends_it_lets_it_clean_up(monkeypatch: pytest.MonkeyPatch,
         os.kill(os.getpid(), signal.SIGTERM)
         raise AssertionError("the signal had no effect")
 
-    monkeypatch.setattr(bench.bench_scratch, "fill", is_ended)
+    monkeypatch.setattr(bench.bench_stock, "stock", is_ended)
     with pytest.raises(KeyboardInterrupt), bench.ended_in_order():
         bench.measure(10, 1, tmp_path, lambda _: None)
     assert list(tmp_path.iterdir()) == []

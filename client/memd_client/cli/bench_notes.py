@@ -1,19 +1,22 @@
 """What fills a scratch store: notes of the length, mix and vocabulary of a year's work on one repository, the same at every run.
 
 A note is one claim of 12 to 30 words, a few longer, with identifiers in it. Of a thousand notes 3 are rules, 20 open tasks, 100
-decisions and 150 gotchas; the rest are findings. One file carries HOT_GOTCHAS of the gotchas and one a single one; the others are
-spread.
+decisions and 150 gotchas; the rest are findings. Two files carry HOT_GOTCHAS of the gotchas each and one a single one; the others
+are spread. A further repository has nothing but RULES rules.
 """
 
 import random
 from typing import NamedTuple
 
 HOT_FILE = "src/workspace/resolver.py"
+EDITED_FILE = "src/workspace/journal.py"  # written anew before each measured edit
 LONE_FILE = "src/workspace/session_log.py"
 HOT_GOTCHAS = 50
+RULES = 500
 FOLDERS = ("billing", "catalog", "ingest", "query", "render", "scheduler", "transport", "workspace")
 FILES = (
     HOT_FILE,
+    EDITED_FILE,
     LONE_FILE,
     *(f"src/{folder}/{name}.py" for folder in FOLDERS for name in ("cache", "codec", "index", "lock", "pool", "retry")),
 )
@@ -68,18 +71,25 @@ class Said(NamedTuple):
 
 
 def said(count: int) -> list[Said]:
-    """``count`` notes in a mixed order; HOT_FILE gets HOT_GOTCHAS gotchas, in a small store a third of all."""
+    """``count`` notes in a mixed order; HOT_FILE and EDITED_FILE get HOT_GOTCHAS gotchas each, in a small store a fifth of all."""
     chance = random.Random(SEED)  # noqa: S311 -- nothing secret: the same texts at every run
-    hot = min(HOT_GOTCHAS, count // 3)
+    hot = min(HOT_GOTCHAS, count // 5)
     kinds = [kind for kind, share in PER_MILLE.items() for _ in range(max(1, count * share // 1_000))]
-    kinds += ["gotcha"] * max(0, hot + 1 - kinds.count("gotcha"))
+    kinds += ["gotcha"] * max(0, 2 * hot + 1 - kinds.count("gotcha"))
     kinds = (kinds + ["finding"] * count)[:count]
-    places = iter((LONE_FILE, *[HOT_FILE] * hot))
+    places = iter((LONE_FILE, *[HOT_FILE, EDITED_FILE] * hot))
     notes = [
         _said(chance, kind, number, next(places, "") if kind == "gotcha" else "") for number, kind in enumerate(kinds)
     ]
     chance.shuffle(notes)
     return notes
+
+
+def rules() -> list[Said]:
+    """RULES rules of a repository of their own, no two alike."""
+    chance = random.Random(SEED - 1)  # noqa: S311 -- as above
+    found = {_content(chance, "directive") for _ in range(2 * RULES)}
+    return [Said(content, "directive", "medium", ()) for content in sorted(found)[:RULES]]
 
 
 def one_more(number: int) -> Said:
@@ -100,9 +110,9 @@ def prompt(number: int) -> str:
 def _said(chance: random.Random, kind: str, number: int, place: str) -> Said:
     anchors: tuple[str, ...] = ()
     if kind == "gotcha":
-        anchors = (place or chance.choice(FILES[2:]),)
+        anchors = (place or chance.choice(FILES[3:]),)
     elif kind == "finding" and number % 10 == 0:
-        anchors = (chance.choice(FILES[2:]),)
+        anchors = (chance.choice(FILES[3:]),)
     is_high = kind == "directive" or (kind == "task" and number % 10 == 0)
     return Said(_content(chance, kind), kind, "high" if is_high else "medium", anchors)
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from memd_client import __version__
-from memd_client.cli.bench_notes import HOT_GOTCHAS
+from memd_client.cli.bench_notes import HOT_GOTCHAS, RULES
 from memd_client.cli.bench_rounds import IDLE_S, Key, Round
 from memd_client.cli.bench_scratch import WRITERS
 
@@ -25,7 +25,10 @@ MISSED = "missed"
 UNMEASURED = "unmeasured"
 PROMPT_ALLOWANCE_MS = 5.0  # beyond the pre-edit hook and one embedding: turn stored, searched, gated
 IN_DAEMON_MS = 1.0
+START_MS = 10.0  # in the daemon, with RULES rules
 MEMORY_MB = 200.0
+LARGE_NOTES = 10_000  # beyond them
+MEMORY_LARGE_MB = 250.0
 
 Reference = Callable[[Round], float | None]
 
@@ -77,11 +80,13 @@ class Filled(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured on."""
 
     notes: int
+    rules: int  # of another repository, beside the notes
     vectors: int
-    hot_gotchas: int
+    by_model: int  # of these; the others are the token table's
+    hot_gotchas: int  # on one file; a second has as many
     record_seconds: float
     embed_seconds: float
-    memory_after_fill_mb: float | None  # of the daemon that had recorded and embedded everything
+    index_seconds: float
     prompt_tokens: int
 
 
@@ -105,6 +110,17 @@ def fixed(value: float) -> Reference:
     return lambda _: value
 
 
+def edited_reference(done: Round) -> float | None:
+    """What an edit may take, and reading and hashing its file."""
+    hashed = done.value(Key.HASH)
+    return None if hashed is None else IN_DAEMON_MS + hashed
+
+
+def memory_mb(notes: int) -> float:
+    """What a daemon with so many notes may take."""
+    return MEMORY_MB if notes <= LARGE_NOTES else MEMORY_LARGE_MB
+
+
 def prompt_reference(done: Round) -> float | None:
     """A pre-edit hook, one embedding and the allowance."""
     edit, embed = done.value(Key.PRE_EDIT), done.value(Key.EMBED)
@@ -118,12 +134,16 @@ MEASURES = (
     Measure("pre-edit-script", "hook script without the launcher", Key.SCRIPT, key(Key.BARE), _BARE),
     Measure("pre-edit-inside", f"in the daemon, {HOT_GOTCHAS} gotchas", Key.IN_PRE_EDIT, fixed(IN_DAEMON_MS), "1 ms", 1.0),
     Measure("pre-edit-one-inside", "in the daemon, one gotcha", Key.IN_PRE_EDIT_ONE, fixed(IN_DAEMON_MS), "1 ms", 1.0),
+    Measure("pre-edit-edited", f"hook, {HOT_GOTCHAS} gotchas, file just written", Key.PRE_EDIT_EDITED, key(Key.BARE), _BARE),
+    Measure("pre-edit-edited-inside", "in the daemon", Key.IN_PRE_EDIT_EDITED, edited_reference, "1 ms + one hash", 1.0),
     Measure("session-start", "hook, with its bundle", Key.SESSION_START, key(Key.BARE), _BARE, 1.5),
     Measure("session-start-inside", "in the daemon", Key.IN_SESSION_START, fixed(IN_DAEMON_MS), "1 ms"),
+    Measure("start-rules", f"hook, {RULES} directives", Key.START_RULES, key(Key.BARE), _BARE),
+    Measure("start-rules-inside", "in the daemon", Key.IN_START_RULES, fixed(START_MS), f"{START_MS:g} ms", 1.0),
     Measure("prompt", "hook, turn stored and answered", Key.PROMPT, prompt_reference, "pre-edit + embedding + 5 ms", 1.0),
     Measure("prompt-inside", "in the daemon", Key.IN_PROMPT, key(Key.EMBED), "one embedding"),
     Measure("first-request", "from spawn to a ping's answer", Key.COLD_START, key(Key.IMPORTS), "import zmq, msgspec, lmdb", 2.5),
-    Measure("memory", "daemon, model and notes in", Key.MEMORY, fixed(MEMORY_MB), "200 MB", 1.0, "MB"),
+    Measure("memory", "daemon, model and notes in", Key.MEMORY, key(Key.MEMORY_BAR), "what it may take", 1.0, "MB"),
     Measure("idle", f"daemon's CPU time in {IDLE_S:g} s", Key.IDLE, fixed(1.0), "1 tick", 0.0, "ticks"),
     Measure("ping", "round trip on an open connection", Key.PING, fixed(IN_DAEMON_MS), "1 ms"),
     Measure("remember", "one note, durable", Key.REMEMBER, key(Key.COMMIT), "one LMDB commit"),

@@ -4,6 +4,7 @@ A round's value of a key is the median of REPEATS interleaved runs (cold starts:
 """
 
 import contextlib
+import hashlib
 import itertools
 import os
 import statistics
@@ -16,9 +17,9 @@ from pathlib import Path
 
 from memd_client import address, link, spawn, wire
 from memd_client.cli import bench_process as process
-from memd_client.cli.bench_notes import HOT_FILE, LONE_FILE, one_more, prompt
+from memd_client.cli.bench_notes import EDITED_FILE, HOT_FILE, LONE_FILE, one_more, prompt
 from memd_client.cli.bench_process import NS_PER_MS, Child
-from memd_client.cli.bench_scratch import WRITERS, Scratch, Tell, record, settle
+from memd_client.cli.bench_scratch import RULES_REPOSITORY, WRITERS, Scratch, Tell, record, settle
 from memd_client.memd import Memd
 from memd_hooks.events import Moment
 from memd_hooks.harness import claude
@@ -40,12 +41,17 @@ class Key(StrEnum):
     PRE_EDIT = "pre_edit"  # the installed line, on the file with many gotchas, all standing
     PRE_EDIT_ONE = "pre_edit_one"  # the same on the file with one
     SCRIPT = "script"  # the same without the launcher
+    PRE_EDIT_EDITED = "pre_edit_edited"  # the same on a file with many, written anew just before
+    HASH = "hash"  # reading and hashing that file
     SESSION_START = "session_start"
+    START_RULES = "start_rules"  # in the repository that has nothing but rules
     PROMPT = "prompt"
     EMBED = "embed"  # the same prompt, the full model, in a process of its own
     IN_PRE_EDIT = "in_pre_edit"  # inside the daemon
     IN_PRE_EDIT_ONE = "in_pre_edit_one"
+    IN_PRE_EDIT_EDITED = "in_pre_edit_edited"
     IN_SESSION_START = "in_session_start"
+    IN_START_RULES = "in_start_rules"
     IN_PROMPT = "in_prompt"
     IMPORTS = "imports"  # python -c 'import zmq, msgspec, lmdb'
     COLD_START = "cold_start"  # from spawn to the answer of a ping
@@ -55,6 +61,7 @@ class Key(StrEnum):
     WRITER_ONE = "writer_one"  # per note
     WRITERS_ALL = "writers_all"  # per note, WRITERS at once
     MEMORY = "memory"  # megabytes
+    MEMORY_BAR = "memory_bar"  # what it may be
     IDLE = "idle"  # clock ticks of the daemon in IDLE_S
 
 
@@ -73,10 +80,14 @@ class Round:
 
 
 class Bench:
-    """Measures one filled home. ``embedding`` and ``committing`` are measuring children (bench_process.py)."""
+    """Measures one filled home. ``embedding`` and ``committing`` are measuring children (bench_process.py).
 
-    def __init__(self, made: Scratch, embedding: Child, committing: Child, tell: Tell) -> None:
+    ``memory_mb``: what the daemon may take.
+    """
+
+    def __init__(self, made: Scratch, memory_mb: float, embedding: Child, committing: Child, tell: Tell) -> None:
         self._made = made
+        self._memory_mb = memory_mb
         self._embedding = embedding
         self._committing = committing
         self._tell = tell
@@ -95,6 +106,8 @@ class Bench:
             session = f"bench-{number}"
             self._warm(session)
             for _ in range(REPEATS):
+                self._remember(memd)  # nothing may be told from memory that a write has made old
+                settle(self._made, self._tell)
                 self._hooks(done, memd, session)
                 done.samples[Key.PING].append(_ping_ms(memd))
             self._tell(f"round {number}, idle for {IDLE_S:g} s")
@@ -127,7 +140,7 @@ class Bench:
         """A session that has begun, has had a prompt and knows all the gotchas of both files."""
         self._fire(Moment.SESSION_START, session)
         self._fire(Moment.PROMPT_SUBMIT, session, prompt=self._prompt(), prompt_id=self._next("turn"))
-        for file in (HOT_FILE, LONE_FILE):
+        for file in (HOT_FILE, EDITED_FILE, LONE_FILE):
             for _ in range(SILENT_AFTER_EDITS_MAX):
                 if not self._fire(Moment.PRE_EDIT, session, **self._edit(file))[1]:
                     break
@@ -144,14 +157,28 @@ class Bench:
         done.samples[Key.SCRIPT].append(
             process.run(script, self._made, self._payload(Moment.PRE_EDIT, session, edit), session)[0]
         )
-        self._sample(
-            done, memd, Key.SESSION_START, Key.IN_SESSION_START, Moment.SESSION_START, self._next("bench-start"), {}
-        )
+        self._sample_edited(done, memd, session)
+        for made, whole, inside in (
+            (self._made, Key.SESSION_START, Key.IN_SESSION_START),
+            (self._made.within(RULES_REPOSITORY), Key.START_RULES, Key.IN_START_RULES),
+        ):
+            self._sample(done, memd, whole, inside, Moment.SESSION_START, self._next("bench-start"), {}, made)
         turn = {"prompt": asked, "prompt_id": self._next("turn")}
         self._sample(done, memd, Key.PROMPT, Key.IN_PROMPT, Moment.PROMPT_SUBMIT, session, turn)
         embedded = self._embedding.ask(text=asked)
         done.samples[Key.EMBED].append(embedded["ms"])
         done.prompt_tokens = int(embedded["tokens"])
+
+    def _sample_edited(self, done: Round, memd: Memd, session: str) -> None:
+        """An edit of a file that has just been written, and what reading and hashing it takes."""
+        path = self._made.repository / EDITED_FILE
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"# {self._next('edit')}\n")
+        edit = self._edit(EDITED_FILE)
+        self._sample(done, memd, Key.PRE_EDIT_EDITED, Key.IN_PRE_EDIT_EDITED, Moment.PRE_EDIT, session, edit)
+        began = time.perf_counter_ns()
+        hashlib.sha256(path.read_bytes())
+        done.samples[Key.HASH].append((time.perf_counter_ns() - began) / NS_PER_MS)
 
     def _sample(
         self,
@@ -162,11 +189,18 @@ class Bench:
         moment: Moment,
         session: str,
         fields: Mapping[str, object],
+        made: Scratch | None = None,
     ) -> None:
-        """One hook through its line, and what the daemon says that it took. One that was not answered counts as no sample."""
+        """One hook through its line, and what the daemon says that it took. One that was not answered counts as no sample.
+
+        ``made``: the scratch home as seen from another repository.
+        """
         name = f"{claude.NAME} {moment}"
         before = memd.fired().fired.get(name, 0)
-        took, _ = self._fire(moment, session, **fields)
+        at = made or self._made
+        took, _ = process.run(
+            process.hook_line(at, moment), at, process.payload(at, moment, session, **fields), session
+        )
         fired = memd.fired()
         breaker = self._made.home / "run" / "unreachable-until"
         if fired.fired.get(name, 0) == before or breaker.exists():
@@ -208,6 +242,7 @@ class Bench:
             done.samples[Key.IDLE].append(after - before)
         if memory is not None:
             done.samples[Key.MEMORY].append(memory)
+            done.samples[Key.MEMORY_BAR].append(self._memory_mb)
 
     def _writes(self, done: Round, memd: Memd) -> None:
         """Notes by one writer and by WRITERS at once; embedding them goes on beside it, as it would."""
@@ -245,11 +280,11 @@ def _ping_ms(memd: Memd) -> float:
 
 
 @contextlib.contextmanager
-def measuring(made: Scratch, tell: Tell) -> Iterator[Bench]:
+def measuring(made: Scratch, memory_mb: float, tell: Tell) -> Iterator[Bench]:
     """A bench with its two measuring children."""
     raw: Path = made.folder / "raw"
     with (
         process.child("-c", process.EMBEDDING) as embedding,
         process.child("-c", process.COMMITTING, str(raw)) as committing,
     ):
-        yield Bench(made, embedding, committing, tell)
+        yield Bench(made, memory_mb, embedding, committing, tell)

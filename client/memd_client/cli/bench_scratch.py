@@ -21,9 +21,11 @@ from memd_client.memd import Memd, MemdError
 from memd_hooks.launcher import ensure_launchers
 
 WRITERS = 8  # threads that fill the store
+RULES_REPOSITORY = "rules"  # the repository that has nothing but rules
 STATUS_PATIENCE_S = 60.0  # status looks at every note, and the machine is busy embedding
 LOOK_S = 2.0  # between two looks at the queue of vectors
 STUCK_S = 120.0  # without one more vector nobody is waited for
+LOADED_S = 900.0  # the indexes of a large store come in, and all of it is looked through
 KILLED_WAIT_S = 5.0
 
 Tell = Callable[[str], None]
@@ -40,12 +42,12 @@ class Stuck(MemdError):
 
 
 class Scratch:
-    """One scratch home with its repository. Make it with `scratch`."""
+    """One scratch home with a repository. Make it with `scratch`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, repository: str = "repository") -> None:
         self.folder = folder
         self.home = folder / "home"
-        self.repository = folder / "repository"
+        self.repository = folder / repository
         self.environ = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(folder / "user"),
@@ -54,6 +56,10 @@ class Scratch:
             "CLAUDE_CODE_ENTRYPOINT": "cli",
             "CLAUDE_PROJECT_DIR": str(self.repository),
         }
+
+    def within(self, repository: str) -> "Scratch":
+        """The same home, seen from another repository."""
+        return Scratch(self.folder, repository)
 
     def memd(self) -> Memd:
         """A client of this home that stands in the repository and in no session."""
@@ -86,6 +92,7 @@ def scratch(at: Path) -> Iterator[Scratch]:
     made = Scratch(Path(tempfile.mkdtemp(prefix="memd-bench-", dir=at)).resolve())
     try:
         _make_repository(made)
+        _make_repository(made.within(RULES_REPOSITORY))
         made.home.mkdir(mode=0o700)
         ensure_launchers(made.home, made.environ)
         yield made
@@ -95,7 +102,7 @@ def scratch(at: Path) -> Iterator[Scratch]:
 
 
 def _make_repository(made: Scratch) -> None:
-    (made.folder / "user").mkdir()
+    (made.folder / "user").mkdir(exist_ok=True)
     for number, name in enumerate(FILES):
         file = made.repository / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -120,7 +127,7 @@ def fill(made: Scratch, notes: Sequence[Said], tell: Tell) -> float:
                     return
                 record(memd, note)
                 done.append(None)
-                tell(f"recording: {len(done):,} of {len(notes):,}{_left(began, len(done), len(notes))}")
+                tell(f"recording: {len(done):,} of {len(notes):,}{left(began, len(done), len(notes))}")
 
     with ThreadPoolExecutor(WRITERS) as threads:
         try:
@@ -142,6 +149,7 @@ def settle(made: Scratch, tell: Tell) -> int:
     Gives the number of vectors then. Raises MemdError.
     """
     with made.memd() as memd:
+        memd.ping()  # starts the daemon where none runs
         began = moved = time.monotonic()
         first = least = None
         while True:
@@ -153,13 +161,17 @@ def settle(made: Scratch, tell: Tell) -> int:
             now = time.monotonic()
             if first is None or least is None or waiting < least:
                 first, least, moved = waiting if first is None else first, waiting, now
-            if now - moved > STUCK_S:
+            if now - moved > (STUCK_S if waiting else LOADED_S):
                 raise Stuck(waiting)
-            tell(f"embedding: {waiting:,} notes wait{_left(began, first - waiting, first)}")
+            tell(
+                f"embedding: {waiting:,} notes wait{left(began, first - waiting, first)}"
+                if waiting
+                else "loading: the daemon looks through its store"
+            )
             time.sleep(LOOK_S if waiting > WRITERS else 0.1)
 
 
-def _left(began: float, done: int, of: int) -> str:
+def left(began: float, done: int, of: int) -> str:
     """An estimate in words, once there is something to go by."""
     took = time.monotonic() - began
     if done <= 0 or took < LOOK_S:
