@@ -73,7 +73,9 @@ def test_a_person_signs_a_file_and_sees_all_of_it_first(fresh: World) -> None:
         "signature",
         {"hold": "off"},
     )
-    assert one["directives"] == [{"number": 1, "text": RULE, "priority": "medium", "repo": "", "under": "api", "file": ""}]
+    assert one["directives"] == [
+        {"number": 1, "text": RULE, "priority": "medium", "repo": "", "under": "api", "file": ""}
+    ]
     plain = fresh.memd("policy", "list").out.decode()
     assert plain.startswith(f"{kept}  counts: signed ")
     assert f"  rule 1 [medium] [under api] {RULE}" in plain

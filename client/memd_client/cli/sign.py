@@ -25,7 +25,6 @@ from memd_client.cli.plan import shown as shown
 from memd_client.memd import Memd, Refused
 from memd_client.signing import SigningError
 
-
 _UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -61,7 +60,7 @@ def hold_to(ref: str, id_: int, uid: str) -> None:
 
 
 def load(home: Path, key_id: bytes) -> signing.KeyFile:
-    """The key file of an enrolled key. Raises KeyElsewhere, KeyDamaged where it is another's, and what `signing.load_key` raises."""
+    """The key file of an enrolled key. Raises KeyElsewhere, KeyDamaged where it is another's, and as `signing.load_key`."""
     path = signing.key_path(home, key_id)
     try:
         key = signing.load_key(path)

@@ -54,7 +54,7 @@ class HoldOutcome(StrEnum):
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An edit that was held back: one in a turn of an agent. What the edit was stands nowhere, only a digest to know it again by."""
+    """An edit that was held back: one in a turn of an agent. What the edit was stands nowhere, but a digest to know it again by."""
 
     at: int  # UTC, Unix milliseconds
     session: str

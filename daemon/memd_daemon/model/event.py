@@ -37,7 +37,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     session: str = ""
     agent: str = ""
     key_id: bytes = b""  # set exactly on signed events
-    head: bytes = b""  # of signed ones: the digest of this chain's newest commit when they were shown to be signed; b"" is none
+    head: bytes = (
+        b""  # of signed ones: the digest of this chain's newest commit when they were shown to be signed; b"" is none
+    )
     parents: tuple[bytes, ...] = ()  # uids of the subject's latest events that the writer saw
     payload: msgspec.Raw = msgspec.Raw(b"\x80")
 

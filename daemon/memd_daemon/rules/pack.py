@@ -1,7 +1,8 @@
 """The rules that judge notes together: what goes into one block of a budget and a cap (delivery.md, "Budget").
 
 - What a person endorsed is taken first, so that no number of notes that agents write leaves it out; then the others. Findings are
-  taken by their score alone. Notes are taken in the bundle's order, each in its barest rendering; one that does not fit is dropped whole, and a smaller one
+  taken by their score alone.
+- Notes are taken in the bundle's order, each in its barest rendering; one that does not fit is dropped whole, and a smaller one
   after it may still go in. What room is left goes to the lines below the notes, in the same order: so lines never decide that
   a note is dropped.
 - A correction is taken right before what it corrects; where it does not fit, what it corrects does not go either.
@@ -245,8 +246,8 @@ def _links(views: Sequence[NoteView]) -> Iterator[tuple[int, int]]:
 
 
 def _turns(notes: Sequence[_Note], corrections: dict[int, list[_Note]]) -> list[_Note]:
-    """The notes in the order in which they are tried: the sure ones, what a person endorsed, then the rest and all findings, each in
-    the bundle's order, with each correction before what it corrects."""
+    """The notes in the order in which they are tried: the sure ones, what a person endorsed, then the rest and all findings, each
+    in the bundle's order, with each correction before what it corrects."""
     tried: dict[int, _Note] = {}
     for note in sorted(notes, key=lambda note: (not note.is_sure, not note.goes_first)):
         for turn in (*corrections.get(note.view.id, ()), note):

@@ -107,7 +107,9 @@ def asked(parts: Parts, snapshot: Snapshot, place: Place | None, query: str, vec
     if not found:
         return Asked()
     ordered = sorted((_rule(parts, *one) for one in found), key=lambda rule: rule.place)
-    return Asked(rules=[(file.name, rule) for _, file, rule in found], text=words.block([rule.text for rule in ordered]))
+    return Asked(
+        rules=[(file.name, rule) for _, file, rule in found], text=words.block([rule.text for rule in ordered])
+    )
 
 
 def _all(parts: Parts) -> Iterator[tuple[int, File, Directive]]:

@@ -141,7 +141,9 @@ def _fallen(snapshot: Snapshot, note: Note) -> tuple[NotedNote, ...]:
 def _proposal(snapshot: Snapshot, p: Proposal) -> ProposalView:
     reason, stored = snapshot.text(p.reason) or "", snapshot.event(p.event)
     outside = stored is not None and is_outside(stored.event)
-    return ProposalView(act=p.act, at=p.at, reason=reason, by=_id(snapshot, p.by), at_command_line=outside, times=p.times)
+    return ProposalView(
+        act=p.act, at=p.at, reason=reason, by=_id(snapshot, p.by), at_command_line=outside, times=p.times
+    )
 
 
 def is_outside(event: Event) -> bool:
