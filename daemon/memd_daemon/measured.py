@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar, cast
 
 import msgspec
 
@@ -168,7 +168,7 @@ class Rows:
     def write_beside(self, work: Callable[[LogTxn], T], beside: Callable[[], R]) -> tuple[T, R]:
         def captured(tables: Writing) -> NoReturn:
             noting = _Noting(tables)
-            work(LogTxn(noting, self.info, self._trusted))
+            work(LogTxn(cast(Writing, noting), self.info, self._trusted))  # what it has not itself, the tables have
             raise Captured(noting.rows)
 
         return self._tables.writing(captured)
