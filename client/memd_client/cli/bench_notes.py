@@ -78,11 +78,16 @@ def said(count: int) -> list[Said]:
     kinds += ["gotcha"] * max(0, 2 * hot + 1 - kinds.count("gotcha"))
     kinds = (kinds + ["finding"] * count)[:count]
     places = iter((LONE_FILE, *[HOT_FILE, EDITED_FILE] * hot))
-    notes = [
-        _said(chance, kind, number, next(places, "") if kind == "gotcha" else "") for number, kind in enumerate(kinds)
-    ]
-    chance.shuffle(notes)
-    return notes
+    notes: dict[str, Said] = {}  # by content: what is said word for word already is not recorded again
+    for number, kind in enumerate(kinds):
+        place = next(places, "") if kind == "gotcha" else ""
+        said = _said(chance, kind, number, place)
+        while said.content in notes:
+            said = _said(chance, kind, number, place)
+        notes[said.content] = said
+    mixed = list(notes.values())
+    chance.shuffle(mixed)
+    return mixed
 
 
 def rules() -> list[Said]:

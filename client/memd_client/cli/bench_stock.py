@@ -69,7 +69,10 @@ def _embed(stocking: Child, count: int, truly: int, tell: Tell) -> None:
     began, done = time.monotonic(), 0
     while done < count:
         by, until = ("model", truly) if done < truly else ("table", count)
-        done += int(stocking.ask(do="embed", by=by, count=min(PORTION, until - done))["done"])
+        made = int(stocking.ask(do="embed", by=by, count=min(PORTION, until - done))["done"])
+        if not made:
+            raise OSError(f"{count - done} notes of the measurement were not recorded")
+        done += made
         tell(f"embedding: {done:,} of {count:,}{left(began, done, count)}")
 
 
