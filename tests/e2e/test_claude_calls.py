@@ -138,18 +138,21 @@ def test_two_clients_and_a_subagent_are_never_mixed(lab: Lab, memd: Memd) -> Non
     """
     voices = Voices(lab)
     one, two = voices.sessions["one"], voices.sessions["two"]
-    same = call("remember", content="Both clients say this.")
+
+    def same(tag: str) -> JSON:  # a tag of its own: what stands already word for word is not recorded again
+        return call("remember", content="Both clients say this.", tags=[tag])
+
     agent = tool("Agent", description="look", prompt="you work for client one", subagent_type="general-purpose")
     lab.model.script(
-        voices.rule("one", call("remember", content="Both clients say this.")),
-        voices.rule("two", call("remember", content="Both clients say this.")),
+        voices.rule("one", same("first")),
+        voices.rule("two", same("second")),
         voices.rule("one", shell(lab, "The shell of one.")),
         voices.rule("two", shell(lab, "The shell of two.")),
         voices.rule("one", shell(lab, "One in the name of two.", f"CLAUDE_CODE_SESSION_ID={two} ")),
         voices.rule("two", shell(lab, "Two in the name of one.", f"CLAUDE_CODE_SESSION_ID={one} ")),
         answer(agent, when=lambda request: "client one" in request.text),
-        voices.rule("one", same, shell(lab, "The shell of the subagent."), asks="subagent"),
-        voices.rule("two", call("remember", content="Both clients say this.")),
+        voices.rule("one", same("third"), shell(lab, "The shell of the subagent."), asks="subagent"),
+        voices.rule("two", same("fourth")),
         answer(text("looked"), asks="subagent"),
     )
     turns = voices.speak()
