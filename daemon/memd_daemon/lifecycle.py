@@ -1,8 +1,9 @@
 """One daemon per user and home: lock, address, signals, idle exit, a graceful stop (hooks.md, section 3).
 
-Order at a start: lock, then bind, then `run/address` and `run/status.json`, so that whoever reads an address finds somebody who
-answers. The store opens and hooks are served before numpy, onnxruntime or usearch are in. Order at a stop, whoever asked for it (a
-verb, a signal, idleness): the address goes first, then work in flight is finished, then the indexes and the store are closed.
+Order at a start: lock (a daemon that is leaving is waited for), then bind, then `run/address` and `run/status.json`, so that
+whoever reads an address finds somebody who answers. The store opens and hooks are served before numpy, onnxruntime or usearch are
+in. Order at a stop, whoever asked for it (a verb, a signal, idleness): the address goes first, work in flight is finished, and then
+the indexes and the store are closed.
 """
 
 import asyncio
@@ -122,15 +123,29 @@ def _make_way(path: Path) -> None:
 
 
 def _lock(home: Path) -> int:
-    """The lock of this home, held as long as the process lives. Raises AlreadyRunning."""
+    """The lock of this home, held as long as the process lives. Raises AlreadyRunning.
+
+    Who holds it and is not to be found is about to leave, or to serve: that is waited for. Else a session that starts while a
+    daemon leaves would have none, since whoever started this one asks no second time.
+    """
     descriptor = os.open(home / "run" / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    end = time.monotonic() + limits.LEAVING_WAIT_S
+    while not _locked(descriptor):
+        known = address.read(os.fsencode(home))
+        is_found = known is not None and address.is_alive(known)
+        if is_found or time.monotonic() >= end:
+            os.close(descriptor)
+            raise errors.AlreadyRunning(known.pid if known else "unknown")
+        time.sleep(limits.LEAVING_LOOK_S)
+    return descriptor
+
+
+def _locked(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        os.close(descriptor)
-        known = address.read(os.fsencode(home))
-        raise errors.AlreadyRunning(known.pid if known else "unknown") from None
-    return descriptor
+        return False
+    return True
 
 
 def _log_to(path: Path) -> None:

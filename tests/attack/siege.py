@@ -37,7 +37,6 @@ SCRIPTS: Final = {
     "git-commit": "git_commit",
 }
 # What a client leaves in the environment of what it runs; the entry point is that of a person's terminal.
-OWED_TRIES: Final = 5  # hooks that may bring what a start has missed
 
 AGENT: Final = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s-agent", "CLAUDE_CODE_ENTRYPOINT": "cli"}
 
@@ -110,11 +109,10 @@ class Siege(World):
         session = session or self.session()
         event = "post-compaction" if source == "compact" else "session-start"
         stdin = json.dumps(self.payload("SessionStart", session, source=source)).encode()
-        text = said(self.script(event, stdin, claude=claude).stdout)
-        for _ in range(0 if text else OWED_TRIES):
-            self.typed.ping()  # waits until the daemon is up
+        text, end = said(self.script(event, stdin, claude=claude).stdout), time.monotonic() + WAIT_S
+        while not text and time.monotonic() < end:  # the daemon is starting still
             prompt = self.payload("UserPromptSubmit", session, prompt="and now?", prompt_id=os.urandom(4).hex())
-            text = text or said(self.script("prompt-submit", json.dumps(prompt).encode(), claude=claude).stdout)
+            text = said(self.script("prompt-submit", json.dumps(prompt).encode(), claude=claude).stdout)
         return text
 
     def down(self) -> None:

@@ -185,9 +185,10 @@ def _(s: Siege) -> None:
     path, other = _path(s), signing.create_key(b"attacker words", n=signing.SCRYPT_N_MIN)
     forged = other._replace(key_id=s.person.key.key_id, public=s.person.key.public)
     path.write_bytes(signing._encoded(forged))
-    asked = [("Passphrase: ", "attacker words")] * 3
-    code, shown = s.at_terminal("promote", str(s.notes["a-finding"].id), "--to", "human", answers=asked)
-    assert code == 1, shown
+    plan = s.typed.act("promote", str(s.notes["a-finding"].id), to="human", sign=True).plan
+    assert plan is not None
+    with pytest.raises(signing.SigningError):
+        signing.sign_all(signing.load_key(str(path)), b"attacker words", digests(plan))
 
 
 @KEYS("file-beside", "files", "lays a key file of its own beside the person's")

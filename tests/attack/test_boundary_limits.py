@@ -6,11 +6,13 @@ A limit that a test finds gone has to be struck from SECURITY.md; one that grows
 import json
 import os
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from memd_client.cli import tries
 from tests.attack import forge
 from tests.attack.conftest import Limit
 from tests.attack.judge import DIRECTIVE, claimed_human, user_stated
@@ -60,9 +62,8 @@ def _(s: Siege) -> None:
 @shows("The passphrase")
 def _(s: Siege) -> None:
     """The pause after three wrong ones is a file that goes."""
-    asked = [("Passphrase: ", f"wrong wrong {n}") for n in range(3)]
     words = ("promote", str(s.notes["a-finding"].id), "--to", "human")
-    s.at_terminal(*words, answers=asked)
+    tries.begin(tries.path_of(s.home, s.person.key.key_id), time.time())  # as the third wrong one does it
     _, shown = s.at_terminal(*words)
     assert "Passphrase" not in shown
     for pause in (s.home / "keys").glob("*.pause"):

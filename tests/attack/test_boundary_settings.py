@@ -1,5 +1,6 @@
 """Attacks by settings and files: what is unsigned keeps nothing endorsed from a session, and is announced at its start."""
 
+import json
 import os
 import shutil
 import threading
@@ -11,7 +12,7 @@ from memd_client import wire
 from tests.attack.cases import Attack, Group
 from tests.attack.conftest import Fight
 from tests.attack.judge import DIRECTIVE, judge
-from tests.attack.siege import Siege
+from tests.attack.siege import Siege, said
 
 SETTINGS = Group(
     "settings",
@@ -300,14 +301,9 @@ def _(s: Siege) -> None:
     s.down()
     shutil.move(s.home / "store", s.folder / "store-copy")
     (s.home / "store").symlink_to(s.folder / "store-copy")
-    try:
-        s.typed.ping()
-        text = s.started()
-    except Exception as refused:  # a daemon that refuses to start is an answer  # noqa: BLE001
-        text = str(refused)
-    assert WORDS not in text
-    s.typed.close()
-    s._client = None
+    payload = json.dumps(s.payload("SessionStart", source="startup")).encode()
+    text = said(s.script("session-start", payload).stdout)
+    assert not text, f"a store in the place of the person's is told of: {text}"
     (s.home / "store").unlink()
     shutil.move(s.folder / "store-copy", s.home / "store")
 

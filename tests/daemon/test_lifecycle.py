@@ -1,6 +1,7 @@
 """One daemon per home: how it starts, who may talk to it, and what it leaves behind. Real processes, real sockets."""
 
 import contextlib
+import fcntl
 import os
 import resource
 import shutil
@@ -122,6 +123,36 @@ def test_what_a_killed_daemon_left_is_taken_over(home: Path) -> None:
         assert report.faults == []
     finally:
         end(second)
+
+
+def test_a_daemon_that_leaves_is_waited_for(home: Path) -> None:
+    """It has taken its address away and still holds the lock: whoever starts now is its successor, not nobody."""
+    (home / "run").mkdir(parents=True, mode=0o700)
+    leaving = os.open(home / "run" / lifecycle.LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(leaving, fcntl.LOCK_EX)
+    process = spawn(home)
+    try:
+        _until_opened(process, home / "run" / lifecycle.LOCK)
+        assert process.poll() is None
+        os.close(leaving)
+        assert reached(home, process).pid == process.pid
+    finally:
+        end(process)
+
+
+def _until_opened(process: "subprocess.Popen[bytes]", path: Path) -> None:
+    """Until the process has this file open."""
+    deadline = time.monotonic_ns() + PATIENCE_NS
+    while not any(_leads_to(open_, path) for open_ in Path(f"/proc/{process.pid}/fd").iterdir()):
+        assert time.monotonic_ns() < deadline
+        assert process.poll() is None
+
+
+def _leads_to(open_: Path, path: Path) -> bool:
+    try:
+        return open_.readlink() == path
+    except FileNotFoundError:  # closed meanwhile
+        return False
 
 
 @pytest.mark.parametrize("left", [None, b"", b"garbage\n", b"memd/1 1 1 /tmp/nowhere.sock\n"])
