@@ -16,24 +16,22 @@ def test_what_a_person_endorsed_has_its_room(attack: Attack, fight: Fight) -> No
     fight(attack)
 
 
-FLOOD = 120
+FLOOD = 60  # of sixty tokens: almost twice what a start may cost
 
 
-@CROWD(
-    "flood-of-rules", "socket", "records a hundred high directives, so that the endorsed ones have no room", alone=True
-)
+@CROWD("flood-of-rules", "socket", "records sixty high directives, so that the endorsed ones have no room", alone=True)
 def _(s: Siege) -> None:
     for n in range(FLOOD):
         s.written(f"Rule number {n} of the crowd: {'keep it short ' * 10}", kind="directive", priority="high")
 
 
-@CROWD("flood-of-tasks", "socket", "records a hundred open high tasks", alone=True)
+@CROWD("flood-of-tasks", "socket", "records sixty open high tasks", alone=True)
 def _(s: Siege) -> None:
     for n in range(FLOOD):
         s.written(f"Task number {n} of the crowd: {'look at it again ' * 10}", kind="task", priority="high")
 
 
-@CROWD("flood-of-gotchas", "socket", "anchors a hundred high gotchas to the endorsed one's file", alone=True)
+@CROWD("flood-of-gotchas", "socket", "anchors sixty high gotchas to the endorsed one's file", alone=True)
 def _(s: Siege) -> None:
     for n in range(FLOOD):
         words = f"Trap number {n} of the crowd: {'mind the gap ' * 12}"

@@ -78,7 +78,7 @@ Put = Callable[[Siege, str], None]
 
 
 def _place(
-    name: str, surface: str, put: Put, texts: tuple[str, ...] | list[str] = WORST, *, alone: bool = True
+    name: str, surface: str, put: Put, texts: tuple[str, ...] | list[str] = WORST, *, alone: bool = False
 ) -> None:
     def run(s: Siege) -> None:
         for text in texts:
@@ -201,9 +201,9 @@ _place("reasons", "socket", _reasoned)
 _place("reasons-one-line", "socket", _reasoned, ONE_LINE)
 _place("paths", "files", _anchored)
 _place("hook-fields", "hook", _hooked)
-_place("settings", "socket", _settings)
-_place("settings-one-line", "socket", _settings, ONE_LINE)
-_place("directories", "files", _cloned)
+_place("settings", "socket", _settings, alone=True)
+_place("settings-one-line", "socket", _settings, ONE_LINE, alone=True)
+_place("directories", "files", _cloned, alone=True)
 _place("commits", "hook script", _committed)
 
 
