@@ -72,6 +72,15 @@ def find_checkout(directory: str) -> Checkout:
         probe = parent
 
 
+def may_lie_in_git(directory: str) -> bool:
+    """Whether anything named `.git` stands in a real directory or above it: without it there is no checkout to look for."""
+    here = directory
+    while not os.path.lexists(os.path.join(here, ".git")):
+        if here == (here := os.path.dirname(here)):
+            return False
+    return True
+
+
 def is_within(checkout: Checkout, real: str) -> bool:
     """Whether a directory lies in this very checkout, seen without a look at what another would be made of."""
     here = real

@@ -10,6 +10,7 @@ gets a new uid.
 import hashlib
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ from memd_daemon.ground.repository import (
     Checkout,
     is_within,
     led,
+    may_lie_in_git,
     normalize_remote,
     paths_of,
     real_path,
@@ -111,8 +113,8 @@ def files_at(parts: Parts, place: Place, cwd: str, given: tuple[str, ...]) -> tu
 def enclosing(parts: Parts, at: Place) -> Iterator[Place]:
     """The known repositories that a checkout lies in, nearest first: it is a submodule of theirs, or a clone inside."""
     root = at.checkout.root if at.checkout.common else "/"
-    while root != "/":
-        outer = _checkout_at(parts, str(Path(root).parent))
+    while root != "/" and may_lie_in_git(above := str(Path(root).parent)):
+        outer = _checkout_at(parts, above)
         if not outer.common or outer.common == at.checkout.common:  # none, or a worktree kept in its own repository
             return
         root = outer.root
@@ -148,6 +150,7 @@ def _checkout_at(parts: Parts, real: str) -> Checkout:
     return found if is_safe(found.branch) else msgspec.structs.replace(found, branch=name_kept(found.branch))
 
 
+@lru_cache(limits.CHECKOUTS_KNOWN_MAX)
 def _key(family: str, value: str) -> str:
     return f"repo/{family}/{hashlib.sha256(os.fsencode(value)).hexdigest()[: limits.NAME_DIGEST_CHARS]}"
 
