@@ -108,14 +108,24 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Anchor(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a note is about in a repository. ``path`` is relative to its root, ``/``-separated, NFC; ``digest`` is compared."""
+    """What a note is about in a repository. ``path`` is relative to its root, ``/``-separated, NFC; ``digest`` is compared.
 
-    form: str = "file"  # "file"; later "lines", "symbol", "claim"
+    Digests are 16 bytes. ``digest`` is, by form, of: the file's content with line ends normalized; the text of the lines; the
+    syntax tree of the symbol; a claim has none, it is evaluated again.
+    """
+
+    form: str = "file"  # "file", "lines", "symbol", "claim"
     path: str
     part: str = ""  # the symbol, line range or claim, as written
     proxy: bool = False
-    digest: bytes = b""  # 16 bytes; of the content with line ends normalized
+    digest: bytes = b""
     checkout_branch: str = ""
+    commit: str = ""  # HEAD when the digest was taken, hex; "" where there was none
+    first: int = 0  # of a block: its first line when the digest was taken, from 1
+    lines: int = 0  # of a block: how many lines it had then
+    lead: bytes = b""  # of lines: a digest of the first one, by which the stretch is looked for
+    text: bytes = b""  # of a symbol: the digest of its text; one that is equal is no change, whatever grammar reads it
+    grammar: str = ""  # of a symbol: whose tree was hashed; trees of another one are not compared
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -127,6 +137,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     start: int  # offsets in the stored text of the turn, in characters
     end: int
     attestation: str
+    sentence: bytes = b""  # blob: the whole sentences that the excerpt is part of; b"" where it is whole itself
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -140,6 +151,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     under: str = ""
     tags: tuple[str, ...] = ()
     anchors: tuple[Anchor, ...] = ()
+    mentions: tuple[Anchor, ...] = ()  # files that the content names by path and no anchor does
     evidence: tuple[Evidence, ...] = ()
     derived_from: tuple[bytes, ...] = ()
     informed_by: tuple[bytes, ...] = ()
@@ -182,6 +194,7 @@ class Revised(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class Confirmed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     anchors: tuple[Anchor, ...] = ()
+    mentions: tuple[Anchor, ...] = ()
 
 
 class ConflictOpened(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -343,4 +356,5 @@ def payload_of(event: Event) -> msgspec.Struct | None:
 def texts_of(payload: msgspec.Struct) -> list[bytes]:
     """The blobs that a payload refers to."""
     named = [getattr(payload, field, b"") for field in ("content", "summary", "reason")]
-    return [digest for digest in named if digest] + [e.excerpt for e in getattr(payload, "evidence", ())]
+    spoken = [digest for e in getattr(payload, "evidence", ()) for digest in (e.excerpt, e.sentence)]
+    return [digest for digest in (*named, *spoken) if digest]

@@ -156,6 +156,7 @@ def _recorded(stored: Stored, p: ev.Recorded) -> Note | None:
         under=p.under,
         tags=p.tags,
         anchors=p.anchors,
+        mentions=p.mentions,
         evidence=p.evidence,
         derived_from=p.derived_from,
         informed_by=p.informed_by,
@@ -266,11 +267,21 @@ def _revised(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
 def _confirmed(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
     if note.revoked:
         return None
-    fresh = {(a.form, a.path, a.part, a.proxy): a for a in cast(ev.Confirmed, p).anchors}
-    anchors = tuple(fresh.get((a.form, a.path, a.part, a.proxy), a) for a in note.anchors)
-    at = stored.event.at
+    confirmed, at = cast(ev.Confirmed, p), stored.event.at
     person_at = at if stored.signed else note.person_confirmed_at
-    return msgspec.structs.replace(note, last_confirmed_at=at, person_confirmed_at=person_at, anchors=anchors)
+    return msgspec.structs.replace(
+        note,
+        last_confirmed_at=at,
+        person_confirmed_at=person_at,
+        anchors=_retaken(note.anchors, confirmed.anchors),
+        mentions=_retaken(note.mentions, confirmed.mentions),
+    )
+
+
+def _retaken(anchors: tuple[ev.Anchor, ...], fresh: tuple[ev.Anchor, ...]) -> tuple[ev.Anchor, ...]:
+    """The anchors, each as it was taken again where it was."""
+    again = {(a.form, a.path, a.part, a.proxy): a for a in fresh}
+    return tuple(again.get((a.form, a.path, a.part, a.proxy), a) for a in anchors)
 
 
 def _corroborated(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:

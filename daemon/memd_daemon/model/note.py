@@ -69,6 +69,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     under: str = ""
     tags: tuple[str, ...] = ()
     anchors: tuple[Anchor, ...] = ()
+    mentions: tuple[Anchor, ...] = ()  # files that the content names by path and no anchor does
     evidence: tuple[Evidence, ...] = ()
     derived_from: tuple[bytes, ...] = ()
     informed_by: tuple[bytes, ...] = ()
