@@ -63,7 +63,7 @@ class Daemon:
     @classmethod
     def open(cls, home: Path) -> "Daemon":
         """The daemon of a home. Raises what the store refuses."""
-        store = open_store(home)
+        store = open_store(home, waits=False)
         tags = sorted({tag for one in harness.BY_NAME.values() for tag in one.TAGS})
         parts = Parts(
             home=home,
@@ -100,6 +100,7 @@ class Daemon:
 
     def hook(self, call: wire.Hook, pid: int) -> bytes:
         """The bytes for a hook's stdout. A prompt comes after what was spooled before it."""
+        self.parts.store.await_look()
         if call.event == PROMPT and not call.is_probe:
             self._spool.before_prompt()
         answer = self._deliverer.answer(call, pid)
@@ -118,10 +119,9 @@ class Daemon:
         ``stop`` takes the address away and ends the serving; it is called from a worker thread.
         """
         parts, plans = self.parts, self.plans
-        return {
-            "ping": self._ping,
+        at_once: dict[str, Handler] = {"ping": self._ping, "stop": partial(self._stop, stop)}
+        looked: dict[str, Handler] = {
             "status": lambda _: status.status(parts, self._deliverer.counts, self._started_ms),
-            "stop": partial(self._stop, stop),
             "fired": self._fired,
             "remember": partial(remember.remember, parts, plans),
             "seal": partial(plans.seal, parts),
@@ -144,6 +144,12 @@ class Daemon:
             "verify": lambda _: upkeep.verify(parts),
             "reindex": partial(upkeep.reindex, parts),
         }
+        return at_once | {verb: partial(self._looked, handler) for verb, handler in looked.items()}
+
+    def _looked(self, handler: Handler, request: Any) -> msgspec.Struct:
+        """An answer that speaks of notes: not before the store has been looked at."""
+        self.parts.store.await_look()
+        return handler(request)
 
     def idle_exit_s(self) -> int:
         """Seconds without a session after which there is no use for a daemon."""

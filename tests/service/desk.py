@@ -29,6 +29,7 @@ class Desk:
     def __init__(self, home: Path, repo: Path) -> None:
         self.home, self.repo = home, repo
         self.daemon = Daemon.open(home)
+        self.daemon.parts.store.await_look()  # tests read the store beside the verbs
         self.clock = Clock()
         object.__setattr__(self.daemon.parts, "now_ms", self.clock)
         self.daemon.parts.search.load_words()

@@ -28,6 +28,7 @@ def restarted(desk: Desk) -> None:
     """Another daemon of the same home finds what the last one left."""
     desk.daemon.close()
     desk.daemon = Daemon.open(desk.home)
+    desk.daemon.parts.store.await_look()
     object.__setattr__(desk.daemon.parts, "now_ms", desk.clock)
     notices.take_in_stop(desk.daemon.parts)  # by the clock of the test
     desk.daemon.parts.search.load_words()

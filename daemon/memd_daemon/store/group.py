@@ -63,7 +63,6 @@ class GroupStore:
         self._looked = threading.Event()
         self._looker = threading.Thread(target=self._look_through, name="store-looker", daemon=True)
         self._looker.start()
-        self._looked.wait(SIGNED_LOOK_WAIT_S)
 
     @property
     def commits(self) -> int:
@@ -73,6 +72,10 @@ class GroupStore:
     @property
     def doubt(self) -> threading.Event:
         return self.trusted.doubt
+
+    def await_look(self) -> None:
+        if not self._looked.is_set():
+            self._looked.wait(SIGNED_LOOK_WAIT_S)
 
     def fallen(self, since: int) -> list[bytes]:
         self._looked.wait(WORDS_WAIT_S)
@@ -136,7 +139,7 @@ class GroupStore:
     def _look_through(self) -> None:
         """Learns which notes a person has signed for, and makes those anew that stand otherwise than their log says.
 
-        First those that look wrong, which takes no signature: the opening waits for them. Then the others, so that a hook finds
+        First those that look wrong, which takes no signature: `await_look` waits for them. Then the others, so that a hook finds
         them compared.
         """
         odd: list[bytes] = []

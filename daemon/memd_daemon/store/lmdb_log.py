@@ -323,8 +323,11 @@ def open_store(
     accept_any_fs: bool = False,
     store: bytes | None = None,
     map_bytes: int = MAP_RESERVED_BYTES,
+    waits: bool = True,
 ) -> GroupStore:
     """The store under ``home``, made where there is none. ``store``: the uid of a store that a new one is to be a replica of.
+
+    ``waits``: for `GroupStore.await_look`; who does without calls it before the first answer.
 
     Raises StoreNewer, StoreDamaged, StoreReadOnly, StoreFull, NetworkFileSystem.
     """
@@ -335,7 +338,10 @@ def open_store(
         info = None if is_new else _info(tables, folder)
     if info is None:
         info = environment.writing(lambda tables: _found(tables, folder, store, clock))
-    return GroupStore(environment, info)
+    opened = GroupStore(environment, info)
+    if waits:
+        opened.await_look()
+    return opened
 
 
 # --- the ledger

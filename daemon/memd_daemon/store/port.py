@@ -217,6 +217,11 @@ class Store(Protocol):
         stood at the opening are being looked through."""
         ...
 
+    def await_look(self) -> None:
+        """Waits until what looks wrong after the opening has been put right, `limits.SIGNED_LOOK_WAIT_S` at most; then the rest of
+        a large store is looked through behind it. Whoever answers anybody calls this first."""
+        ...
+
     def let_go(self) -> None:
         """After a look through all of it: what it left in memory goes back to the system."""
         ...
