@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd_daemon import limits
-from memd_daemon.ground.files import FileGround, OutOfTime, content_digest
+from memd_daemon.ground.deadline import OutOfTime
+from memd_daemon.ground.files import FileGround, content_digest
 from memd_daemon.model.event import Anchor
 
 LONG_AGO_NS = 1_700_000_000_000_000_000

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from memd_daemon import limits
+from memd_daemon.ground.deadline import OutOfTime, in_time
 from memd_daemon.ground.spelling import located
 from memd_daemon.model.event import Anchor
 from memd_daemon.model.view import GroundStatus
@@ -25,10 +26,6 @@ RACY_NS: Final = limits.RACY_MTIME_MS * limits.NS_PER_MS
 
 _OPENING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 """A FIFO that has come in the place of a file opens at once and is then seen for what it is."""
-
-
-class OutOfTime(Exception):
-    """The deadline passed before the file was read."""
 
 
 def content_digest(blocks: Iterable[bytes]) -> bytes:
@@ -118,7 +115,7 @@ class FileGround:
     def _status(self, root: Path, branch: str, anchor: Anchor, deadline_ns: int | None) -> GroundStatus:
         signal, unknown = "", False
         try:
-            _in_time(deadline_ns)
+            in_time(deadline_ns)
             signal = self._signal(root, branch, anchor, deadline_ns)
         except OutOfTime:
             unknown = True
@@ -137,13 +134,8 @@ def _shape(seen: os.stat_result) -> _Stat:
     return seen.st_size, seen.st_mtime_ns, seen.st_ino
 
 
-def _in_time(deadline_ns: int | None) -> None:
-    if deadline_ns is not None and time.monotonic_ns() > deadline_ns:
-        raise OutOfTime
-
-
 def _blocks(file: BinaryIO, deadline_ns: int | None) -> Iterator[bytes]:
     while block := file.read(limits.FILE_BLOCK_BYTES):
         yield block
         if len(block) == limits.FILE_BLOCK_BYTES:  # else it was the last
-            _in_time(deadline_ns)
+            in_time(deadline_ns)

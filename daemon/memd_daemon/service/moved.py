@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from memd_daemon import limits
-from memd_daemon.ground.files import OutOfTime
+from memd_daemon.ground.deadline import OutOfTime
 from memd_daemon.ground.repository import clean, relative_path
 from memd_daemon.ground.spelling import located
 from memd_daemon.model.view import GroundStatus, NoteView
