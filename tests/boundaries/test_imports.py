@@ -17,6 +17,7 @@ OWNERS = {
     "tantivy": "memd_daemon.index.words",
     "zmq": "memd_daemon.server",
     "mcp": "memd_daemon.mcp_server",
+    "pygments": "memd_daemon.histories.truth.words",
 }
 
 # The hook path. These modules of the standard library are built into the interpreter or next to free to load.
@@ -68,7 +69,7 @@ def impure_calls(module: Module) -> list[str]:
 
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
 def test_a_library_is_imported_by_its_owner_alone(module: Module) -> None:
-    """lmdb, onnxruntime, tokenizers, usearch, tantivy, zmq and mcp each stand behind one module."""
+    """lmdb, onnxruntime, tokenizers, usearch, tantivy, zmq, mcp and pygments each stand behind one module."""
     assert foreign_owners(module) == []
 
 

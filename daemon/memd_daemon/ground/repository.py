@@ -229,18 +229,25 @@ def git(checkout_root: str, *words: str, deadline_s: float = limits.GIT_DEADLINE
 
     A repository's own settings are a stranger's: nothing that they name is run, and nothing is fetched.
     """
+    command, environ = harmless(checkout_root, *words)
     try:
         done = subprocess.run(
-            ["git", "--no-pager", *_HARMLESS, "-C", checkout_root, *words],
+            command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=deadline_s,
             check=True,
-            env={**_QUIET_GIT, "PATH": os.environ.get("PATH", os.defpath), "HOME": os.environ.get("HOME", "/")},
+            env=environ,
         )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def harmless(checkout_root: str, *words: str) -> tuple[list[str], dict[str, str]]:
+    """(command, whole environment) of a git that runs nothing that the repository's settings name, for who starts it otherwise."""
+    environ = {"PATH": os.environ.get("PATH", os.defpath), "HOME": os.environ.get("HOME", "/")}
+    return ["git", "--no-pager", *_HARMLESS, "-C", checkout_root, *words], _QUIET_GIT | environ
 
 
 _HARMLESS: Final = tuple(
