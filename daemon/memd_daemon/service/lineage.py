@@ -45,10 +45,10 @@ def _told(ledger: LedgerSnapshot, asker: Asker) -> set[bytes]:
     return told
 
 
-def _of_turn(ledger: LedgerSnapshot, asker: Asker) -> set[bytes]:
+def _of_turn(ledger: LedgerSnapshot, asker: Asker) -> frozenset[bytes]:
     """What was told in the writer's turn; of one that cannot be told apart nobody knows which turn that is."""
     if asker.agent == UNKNOWN_AGENT:
-        return set()
+        return frozenset()
     turn = (asker.session, asker.agent, asker.turn)
     return ledger.turn_notes(*turn) | ledger.asked_in_turn(*turn)
 

@@ -104,8 +104,10 @@ def situation(
     standing = ledger.standing(context.session, context.agent, context.epoch, open_since=open_since)
     standing |= {c.candidate.view.note.uid: c.digest for c in told}
     spent = ledger.turn_tokens(context.session, context.turn, Moment.SUBAGENT_START)
-    sent = ledger.turn_notes(context.session, context.agent, context.turn) if context.turn else set()
-    sent &= standing.keys()  # an offer that was lost, or what stood before a compaction, is not in this context
+    sent = ledger.turn_notes(context.session, context.agent, context.turn) if context.turn else frozenset()
+    sent = frozenset(
+        uid for uid in sent if uid in standing
+    )  # an offer that was lost, or what stood before a compaction, is not in this context
     entries = harness.PERSON_ENTRY_POINTS
     own, rest = terms_of(call.settings, trigger, context, entries, spent, parts.now_ms())
     silent = (call.there if trigger in FILE_MOMENTS else call.here).rest
@@ -124,7 +126,7 @@ def situation(
         hold_enabled=own.hold_enabled,
         held_this_turn=ledger.hold(context.session, context.agent, context.turn) is not None,
         held_for=ledger.held_for(context.session, context.agent, context.epoch) if is_edit else frozenset(),
-        sent_this_turn=frozenset(sent),
+        sent_this_turn=sent,
         standing=standing,
         edited_here=call.edited_before(context) if trigger in FILE_MOMENTS else frozenset(context.edited),
         tags=parts.tags,

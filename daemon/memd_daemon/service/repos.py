@@ -87,7 +87,7 @@ def place_where(parts: Parts, directory: str, scope: str) -> Place:
 
     The session then still is of the repository that it was of (``scope``; "" where none is known), at the checkout that stands.
     """
-    is_gone = scope.startswith("repo:") and not Path(directory).is_dir()
+    is_gone = scope.startswith("repo:") and not os.path.isdir(directory)
     return (is_gone and _still_known(parts, scope)) or place_of(parts, directory)
 
 
@@ -105,7 +105,7 @@ def files_at(parts: Parts, place: Place, cwd: str, given: tuple[str, ...]) -> tu
     that it leads to. A path that may not be kept is left out.
     """
     found = [led(cwd, path) for path in given if path and "\0" not in path]
-    at = _known_place(parts, place, str(Path(found[0].real).parent)) if found else place
+    at = _known_place(parts, place, os.path.dirname(found[0].real)) if found else place
     paths = (path for one in found for path in paths_of(at.checkout.root, one))
     return at, tuple(dict.fromkeys(path for path in paths if path and is_safe(path)))
 
@@ -113,7 +113,7 @@ def files_at(parts: Parts, place: Place, cwd: str, given: tuple[str, ...]) -> tu
 def enclosing(parts: Parts, at: Place) -> Iterator[Place]:
     """The known repositories that a checkout lies in, nearest first: it is a submodule of theirs, or a clone inside."""
     root = at.checkout.root if at.checkout.common else "/"
-    while root != "/" and may_lie_in_git(above := str(Path(root).parent)):
+    while root != "/" and may_lie_in_git(above := os.path.dirname(root)):
         outer = _checkout_at(parts, above)
         if not outer.common or outer.common == at.checkout.common:  # none, or a worktree kept in its own repository
             return

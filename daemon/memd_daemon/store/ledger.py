@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from memd_daemon.limits import LEDGER_PAGE_ROWS
+from memd_daemon.limits import LEDGER_PAGE_ROWS, TOLD_KNOWN_MAX
 from memd_daemon.model.delivery import NO_NOTES, Context, DeliveredNote, Delivery, DeliveryState, Hold, HoldOutcome
 from memd_daemon.store import keys
 from memd_daemon.store.kv import Keeper, Reading, Writing
@@ -35,12 +35,36 @@ class Standing(msgspec.Struct, frozen=True, array_like=True):
 _standing: Final = msgspec.msgpack.Decoder(Standing)
 
 
+class Told:
+    """What was read of standing notes and of a turn's, as long as no delivery is written: the edit of a known file tells nothing
+    new, and would read the same hundred rows as the one before it. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, list[tuple[bytes, Standing]]] = {}
+        self._turns: dict[bytes, frozenset[bytes]] = {}
+
+    def forget(self) -> None:
+        """After each write that may have changed any. New tables: a snapshot from before it goes on with the old ones."""
+        self._rows, self._turns = {}, {}
+
+    @property
+    def now(self) -> tuple[dict[bytes, list[tuple[bytes, Standing]]], dict[bytes, frozenset[bytes]]]:
+        """(rows by epoch, notes by turn), to be taken before the snapshot that fills them begins."""
+        rows, turns = self._rows, self._turns
+        if len(rows) + len(turns) > TOLD_KNOWN_MAX:
+            self.forget()
+        return rows, turns
+
+
 class TableLedgerSnapshot:
     """`memd_daemon.store.port.LedgerSnapshot` over one read of the tables."""
 
-    def __init__(self, kv: Reading) -> None:
+    def __init__(
+        self, kv: Reading, rows: dict[bytes, list[tuple[bytes, Standing]]], turns: dict[bytes, frozenset[bytes]]
+    ) -> None:
         self._kv = kv
-        self._stand: dict[bytes, list[tuple[bytes, Standing]]] = {}
+        self._stand = rows
+        self._turns = turns
 
     def context(self, session: str, agent: str) -> Context | None:
         raw = self._kv.get(keys.CONTEXTS, keys.context_prefix(session, agent))
@@ -64,7 +88,7 @@ class TableLedgerSnapshot:
         return found
 
     def _standing_rows(self, session: str, agent: str, epoch: int) -> list[tuple[bytes, Standing]]:
-        """(uid, row) of each note; read once, since an edit asks twice."""
+        """(uid, row) of each note."""
         prefix = keys.epoch_prefix(session, agent, epoch)
         rows = self._stand.get(prefix)
         if rows is None:
@@ -72,8 +96,12 @@ class TableLedgerSnapshot:
             self._stand[prefix] = rows
         return rows
 
-    def turn_notes(self, session: str, agent: str, turn: str) -> set[bytes]:
-        return {key[-16:] for key, _ in self._kv.scan(keys.TURN_NOTES, keys.turn_prefix(session, agent, turn))}
+    def turn_notes(self, session: str, agent: str, turn: str) -> frozenset[bytes]:
+        prefix = keys.turn_prefix(session, agent, turn)
+        notes = self._turns.get(prefix)
+        if notes is None:
+            notes = self._turns[prefix] = frozenset(key[-16:] for key, _ in self._kv.scan(keys.TURN_NOTES, prefix))
+        return notes
 
     def turn_tokens(self, session: str, turn: str, trigger: str) -> int:
         raw = self._kv.get(keys.TURN_TOKENS, keys.tokens_key(session, turn, trigger))
@@ -116,11 +144,13 @@ class TableLedger:
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
+        self._told = Told()
 
     @contextlib.contextmanager
     def read(self) -> Iterator[TableLedgerSnapshot]:
+        rows, turns = self._told.now
         with self._keeper.reading() as kv:
-            yield TableLedgerSnapshot(kv)
+            yield TableLedgerSnapshot(kv, rows, turns)
 
     # --- contexts
 
@@ -152,13 +182,17 @@ class TableLedger:
             _offer(kv, delivery, reply)
 
         self._keeper.writing(work)
+        self._told.forget()
 
     def put_asked(self, delivery: Delivery) -> None:
         """Records what the answer to a question showed."""
         self._keeper.writing(lambda kv: _put_asked(kv, delivery))
 
     def receipt(self, request: bytes) -> Delivery | None:
-        return self._keeper.writing(lambda kv: _receipt(kv, request))
+        delivery = self._keeper.writing(lambda kv: _receipt(kv, request))
+        if delivery is not None:
+            self._told.forget()
+        return delivery
 
     def replied(self, request: bytes) -> bytes | None:
         with self.read() as snapshot:
@@ -179,7 +213,7 @@ class TableLedger:
         with self.read() as snapshot:
             return snapshot.standing(session, agent, epoch, open_since=open_since)
 
-    def turn_notes(self, session: str, agent: str, turn: str) -> set[bytes]:
+    def turn_notes(self, session: str, agent: str, turn: str) -> frozenset[bytes]:
         with self.read() as snapshot:
             return snapshot.turn_notes(session, agent, turn)
 
@@ -203,7 +237,10 @@ class TableLedger:
 
     def prune(self, before: int, is_gone: Callable[[bytes], bool], rest: Callable[[], None]) -> int:
         """Takes away what is older than ``before`` (prune.py)."""
-        return prune(self._keeper, before, is_gone, rest)
+        try:
+            return prune(self._keeper, before, is_gone, rest)
+        finally:
+            self._told.forget()
 
     # --- holds
 

@@ -264,7 +264,7 @@ class LedgerSnapshot(Protocol):
         """
         ...
 
-    def turn_notes(self, session: str, agent: str, turn: str) -> set[bytes]:
+    def turn_notes(self, session: str, agent: str, turn: str) -> frozenset[bytes]:
         """Uids of the notes that were sent in this turn."""
         ...
 
