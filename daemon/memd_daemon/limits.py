@@ -139,6 +139,7 @@ WATCH_START_WAIT_S: Final = 0.5  # between two looks whether the indexes are in
 WATCH_START_WAITS: Final = 120  # then it begins without them
 SIGNED_LOOK_WAIT_S: Final = 0.25  # an answer waits so long to know what is signed; of a large store the rest follows
 GROUP_COMMIT_MAX_WRITES: Final = 256  # concurrent writes that share one fsync
+DIGESTS_KNOWN_MAX: Final = 1_000  # of names in keys: a hook asks for those of its session thirty times
 TOLD_KNOWN_MAX: Final = 64  # contexts and turns whose told notes are kept in memory, a few kilobytes each
 LEDGER_PAGE_ROWS: Final = 256  # deliveries read with one snapshot, so that a slow reader holds none
 DELIVERIES_KEPT_DAYS: Final = 90  # as long as turns; that a note was shown to a session is known as long as the note

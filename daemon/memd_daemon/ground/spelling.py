@@ -50,13 +50,19 @@ class Spelling:
         self._lock = threading.Lock()
         self._folding: dict[str, bool] = {}
         self._names: dict[str, tuple[int, dict[str, str]]] = {}
+        self._plain: dict[str, bool] = {}
 
     def of(self, real: str) -> str:
         """A real path as the disk spells it; a part that is not there yet stays as it is."""
-        here = "/"
+        if real in self._plain:
+            return real
+        here, is_plain = "/", True
         for name in real.split("/"):
             if name:
-                here = self.within(here, name)
+                folder, here = here, self.within(here, name)
+                is_plain = is_plain and self._folding.get(folder) is False
+        if is_plain and here == real:
+            self._keep(self._plain, real, True)  # no folder on its way folds case, and that stays so
         return here
 
     def within(self, folder: str, name: str) -> str:

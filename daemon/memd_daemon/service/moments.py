@@ -105,9 +105,7 @@ def situation(
     standing |= {c.candidate.view.note.uid: c.digest for c in told}
     spent = ledger.turn_tokens(context.session, context.turn, Moment.SUBAGENT_START)
     sent = ledger.turn_notes(context.session, context.agent, context.turn) if context.turn else frozenset()
-    sent = frozenset(
-        uid for uid in sent if uid in standing
-    )  # an offer that was lost, or what stood before a compaction, is not in this context
+    sent = sent.intersection(standing)  # an offer that was lost, or stood before a compaction, is not in this context
     entries = harness.PERSON_ENTRY_POINTS
     own, rest = terms_of(call.settings, trigger, context, entries, spent, parts.now_ms())
     silent = (call.there if trigger in FILE_MOMENTS else call.here).rest

@@ -62,8 +62,10 @@ shown it decides whether the session's word for it counts.
 
 import hashlib
 import struct
+from functools import lru_cache
 from typing import Final
 
+from memd_daemon.limits import DIGESTS_KNOWN_MAX
 from memd_daemon.model.event import Header, Stored
 
 COMMITS: Final = "commits"
@@ -147,6 +149,7 @@ def of_number(key: bytes) -> int:
     return int.from_bytes(key[-_U64.size :], "big")
 
 
+@lru_cache(DIGESTS_KNOWN_MAX)
 def digest16(text: str | bytes) -> bytes:
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     return hashlib.sha256(raw).digest()[:16]
