@@ -263,6 +263,10 @@ class SameNote(Refused):
     """Note {} cannot {} itself."""
 
 
+class NoGrammar(Refused):
+    """memd reads no symbols in {}: anchor a stretch of its lines instead ({}#L10-L42), or the whole file."""
+
+
 # --- proof of a person (trust-boundary.md)
 
 

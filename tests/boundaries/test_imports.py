@@ -17,6 +17,8 @@ OWNERS = {
     "tantivy": "memd_daemon.index.words",
     "zmq": "memd_daemon.server",
     "mcp": "memd_daemon.mcp_server",
+    "tree_sitter": "memd_daemon.ground.syntax",
+    "xxhash": "memd_daemon.ground.digests",
     "pygments": "memd_daemon.histories.truth.words",
 }
 
@@ -69,7 +71,7 @@ def impure_calls(module: Module) -> list[str]:
 
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
 def test_a_library_is_imported_by_its_owner_alone(module: Module) -> None:
-    """lmdb, onnxruntime, tokenizers, usearch, tantivy, zmq, mcp and pygments each stand behind one module."""
+    """lmdb, onnxruntime, tokenizers, usearch, tantivy, zmq, mcp, tree_sitter, xxhash and pygments each stand behind one module."""
     assert foreign_owners(module) == []
 
 

@@ -1,0 +1,48 @@
+"""Names as people write them, by their parts: of definitions (`parts_of`) and of keys (`key_parts`)."""
+
+import re
+from typing import Final
+
+import msgspec
+
+Name = tuple[str, ...]
+"""A name by its parts, the outermost first."""
+
+_GENERIC: Final = re.compile(r"<[^<>]*>")
+_POINTER: Final = re.compile(r"\(\s*[*&]*\s*([^()]+?)\s*\)")
+_OPERATOR: Final = re.compile(r"(.*?)\boperator\b(\s*\W.*)", re.DOTALL)
+_JOINTS: Final = re.compile(r"::|->|[.#\\]")
+_STRIPPED: Final = " \t\n*&$@`?!"
+_KEY: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|\[([^\[\]]*)\]|((?:[^.\[:\"']|:(?!:))+)")
+
+
+class Valued(msgspec.Struct, frozen=True):
+    """A name and its value, as written."""
+
+    name: Name
+    value: str
+
+
+def parts_of(symbol: str) -> Name:
+    """The parts of a symbol: ``Class.method``, ``Class::method``, ``(*T).Method``, ``f()``, ``Map<K, V>::get``, ``A#b``."""
+    symbol = symbol.strip()
+    operator = _OPERATOR.fullmatch(symbol)
+    if operator:
+        return (*parts_of(operator[1]), f"operator{''.join(operator[2].split())}")
+    symbol = _POINTER.sub(r"\1", symbol.removesuffix("()"))
+    shorter = _GENERIC.sub("", symbol)
+    while shorter != symbol:
+        symbol, shorter = shorter, _GENERIC.sub("", shorter)
+    return tuple(bare for part in _JOINTS.split(symbol) if (bare := part.strip(_STRIPPED)))
+
+
+def last_word(part: str) -> bytes:
+    """What of a symbol's part stands in the source as it is, whatever white space an operator is written with."""
+    return part.removeprefix("operator").encode() if not part.isidentifier() else part.encode()
+
+
+def key_parts(key: str) -> Name:
+    """The parts of a key: ``tool.ruff.line-length``, ``"a.b".c``, ``Class::NAME``, ``$this->x``, ``a["b"]``."""
+    found = _KEY.finditer(key.replace("->", "."))
+    parts = (next((group for group in match.groups() if group is not None), "") for match in found)
+    return tuple(bare for part in parts if (bare := part.strip().strip("\"'").strip(_STRIPPED)))

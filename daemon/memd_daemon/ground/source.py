@@ -1,0 +1,165 @@
+"""One content of a file: its symbols and its lines, read and parsed at most once and only when asked for.
+
+Pure of disk: who has the bytes may ask. ``Block`` is what an anchor's digest is taken from and compared with.
+"""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from memd_daemon import errors
+from memd_daemon.ground import syntax
+from memd_daemon.ground.digests import lasting, unified
+from memd_daemon.ground.languages import language_of
+from memd_daemon.ground.lines import Lines
+from memd_daemon.ground.names import Name, Valued, last_word, parts_of
+from memd_daemon.ground.shapes import Node
+from memd_daemon.model.event import Anchor
+
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A definition or a stretch of lines. Lines count from 1, both included; digests have 16 bytes.
+
+    ``digest`` is of the syntax tree for a symbol, of the text for lines; ``text`` of the text, line ends normalized. ``name`` is
+    fully qualified (``Class.method``), "" for lines. ``start`` and ``end`` are offsets in the normalized content.
+    """
+
+    name: str
+    first: int
+    last: int
+    digest: bytes
+    text: bytes
+    start: int = 0
+    end: int = 0
+
+
+class Source:
+    """A file's content as it was on the disk, under the path that says its language."""
+
+    def __init__(self, path: str, content: bytes) -> None:
+        self.path = path
+        self.content = unified(content.removeprefix(_BOM))
+
+    @cached_property
+    def language(self) -> str:
+        """A key of languages.LANGUAGES; "" where no grammar reads this."""
+        language = language_of(self.path, self.content)
+        return language if language in syntax.SHAPES else ""
+
+    @cached_property
+    def grammar(self) -> str:
+        """What a symbol's digest depends on, e.g. "python 0.25.0/1"; "" where no grammar reads this."""
+        return syntax.grammar_of(self.language).name if self.language else ""
+
+    @cached_property
+    def root(self) -> Node:
+        """The root of the syntax tree. Raises NoGrammar."""
+        if not self.language:
+            raise errors.NoGrammar(self.path, self.path)
+        try:
+            return syntax.parsed(syntax.grammar_of(self.language), self.content)
+        except syntax.TooMuch:
+            raise errors.NoGrammar(self.path, self.path) from None
+
+    @cached_property
+    def _definitions(self) -> list[syntax.Definition]:
+        return syntax.definitions(syntax.grammar_of(self.language), self.root) if self.root else []
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return Lines(self.content)
+
+    def named(self, symbol: str) -> tuple[Block, ...]:
+        """The definitions that ``symbol`` names, in order: those whose qualified name it is, else all whose name ends with it.
+
+        Several where it is ambiguous, or defined several times (overloads, a property and its setter). Raises NoGrammar.
+        """
+        wanted = parts_of(symbol)
+        found = self._ending_with(wanted)
+        return self._blocks([one for one in found if one.name == wanted] or found)
+
+    def _ending_with(self, wanted: Name) -> list[syntax.Definition]:
+        if not self.language:
+            raise errors.NoGrammar(self.path, self.path)
+        if not wanted or not all(last_word(part) in self.content for part in wanted):
+            return []  # nothing is read for a name that does not occur
+        return [one for one in self._definitions if one.name[-len(wanted) :] == wanted]
+
+    def symbols(self) -> tuple[Block, ...]:
+        """All definitions in order. Raises NoGrammar."""
+        return self._blocks(self._definitions)
+
+    def _blocks(self, definitions: Iterable[syntax.Definition]) -> tuple[Block, ...]:
+        return tuple(self._block(one) for one in definitions)
+
+    def _block(self, one: syntax.Definition) -> Block:
+        text = self.content[one.start : one.end].rstrip()
+        return Block(
+            name=".".join(one.name),
+            first=one.first,
+            last=one.first + text.count(b"\n"),
+            digest=syntax.tree_digest(syntax.grammar_of(self.language), one.nodes, self.content),
+            text=lasting(text),
+            start=one.start,
+            end=one.start + len(text),
+        )
+
+    def values(self, last: str) -> list[Valued]:
+        """The names that end with the part ``last`` and have a value, in order. Empty where no grammar reads this."""
+        if not self.language or last.encode() not in self.content:
+            return []
+        try:
+            return [one for one in self._values if one.name[-1] == last]
+        except errors.NoGrammar:
+            return []
+
+    @cached_property
+    def _values(self) -> list[Valued]:
+        return syntax.values(syntax.grammar_of(self.language), self.root)
+
+    def lines(self, first: int, last: int) -> Block | None:
+        """The lines from first to last; None where the file has not all of them."""
+        text = self._lines.stretch(first, last)
+        if text is None:
+            return None
+        digest, start = lasting(text), self._lines.offset(first)
+        return Block(name="", first=first, last=last, digest=digest, text=digest, start=start, end=start + len(text))
+
+    def lead(self, first: int) -> bytes:
+        """8 bytes, by which a stretch that begins with this line is looked for; b"" where there is no such line."""
+        return self._lines.lead(first)
+
+    def found_again(self, anchor: Anchor) -> Block | None:
+        """The lines of an anchor, wherever they stand now: the nearest to where they were. None where they were not found."""
+        first = self._lines.found(anchor.digest, anchor.first, anchor.lines, anchor.lead)
+        return self.lines(first, first + anchor.lines - 1) if first else None
+
+    def block(self, anchor: Anchor) -> Block | None:
+        """What an anchor of form `symbol` or `lines` is about now; None where there is none.
+
+        Of several symbols of that name the one that is the same, else the one that the name says best, and the nearest of these.
+        Lines that were not found again: what stands at their place. Raises NoGrammar for a symbol.
+        """
+        if anchor.form == "lines":
+            return self.found_again(anchor) or self.lines(anchor.first, anchor.first + anchor.lines - 1)
+        wanted = parts_of(anchor.part)
+        found = self._ending_with(wanted)
+        blocks = self._blocks(found)
+        nearest = sorted(blocks, key=lambda block: abs(block.first - anchor.first))
+        same = (block for block in nearest if self.is_same(anchor, block))
+        whole = (block for block in nearest if block.name == ".".join(wanted))
+        return next(same, None) or next(whole, None) or next(iter(nearest), None)
+
+    def is_same(self, anchor: Anchor, block: Block) -> bool:
+        """Whether a block is what the anchor was taken from: equal text, or an equal tree by the same grammar."""
+        if anchor.form == "lines":
+            return block.text == anchor.digest
+        return block.text == anchor.text or (block.digest == anchor.digest and anchor.grammar == self.grammar)
+
+    def text_of(self, block: Block) -> str:
+        """A block's text, with LF at its line ends; what is no UTF-8 is replaced."""
+        return self.content[block.start : block.end].decode("utf-8", "replace")
