@@ -44,6 +44,9 @@ GATE_WEIGHT_MIN: Final = 12.0  # of what both speak of: two words of which each 
 GATE_WORDS_COSINE: Final = 0.35  # similarity that words alone need, by the full vectors and by the table's
 GATE_WORDS_TABLE_COSINE: Final = 0.18
 GATE_TERMS_MIN: Final = 2  # content terms that must match where no identifier does
+ENDORSED_LOOKED_AT_MAX: Final = (
+    500  # signed notes, the newest, that a prompt which finds many others is held against: 5 ms once
+)
 PROMPT_CANDIDATES: Final = 20  # what may pass the gate at one prompt, before the budget decides
 
 # ground, as in staleness.md
@@ -67,6 +70,29 @@ SYMBOL_DEPTH_MAX: Final = 16  # names within names; deeper than any person write
 NUMBER_MAX_CHARS: Final = 200  # of one literal that is compared by its value; beyond it is text
 LINES_LOOKED_AT_MAX: Final = 1_000  # windows of one file hashed to find a stretch of lines again, the nearest first
 LINES_HASHED_MAX_BYTES: Final = 4 * 1024 * 1024  # in these together: 10 ms
+GIT_DEADLINE_S: Final = 5.0  # a git call off the hook path
+GIT_HISTORY_DEADLINE_S: Final = (
+    60.0  # of reading a whole history behind the answers: a million commits take a few seconds
+)
+BEHIND_WAITING_MAX: Final = 100  # pieces of work behind the answers
+GIT_REPOSITORY_DEADLINE_S: Final = 0.1  # the first look at a directory stands on the hook path
+RENAME_LOOK_MS: Final = 5_000  # of git's questions about one file that is gone, all together
+RENAME_SLOW_LOOK_MS: Final = 500  # likewise where one took longer just now: a recall may ask for many
+RENAME_SLOW_S: Final = 300.0  # "just now"
+RENAME_MISSING_KNOWN_S: Final = 60.0  # then what was not found is looked for again, though no branch has moved
+RENAMES_KNOWN_MAX: Final = 10_000  # answers kept: a few hundred bytes each
+RENAME_LIKE_PERCENT: Final = 50  # of a file that is the same at another path, as git has it
+RENAME_APART_LIKE_PERCENT: Final = 70  # likewise between two commits far from each other, where chance has more to choose from
+RENAME_MARGIN: Final = 20  # percent by which it has to be more alike than any other, or nobody knows which
+RENAME_PAIRS_MAX: Final = 1_000  # files on each side that git compares; with more, equal contents alone are found
+RENAME_HOPS_MAX: Final = 16  # renames of one file, one after the other
+RENAME_COMMITS_MAX: Final = 100  # that took one path away; which was the first of more, nobody asks
+RENAME_BRANCHES_MAX: Final = 16  # looked at for one that has the file
+RENAME_UNTRACKED_MAX: Final = 5_000  # files that git does not know, among which a moved one is looked for
+RENAME_READ_MAX: Final = 50  # of these so many are read
+RENAME_VERSIONS_MAX: Final = 500  # commits that touched one path, through which an old text is looked for
+GIT_TOLD_KEPT_BYTES: Final = 8 * 1024 * 1024  # of answers that no commit can change: many files are gone in one rename
+GIT_TOLD_MAX_BYTES: Final = 1024 * 1024  # of one such answer
 
 # commits as notes
 COMMIT_FILES_MAX: Final = 20  # then "+n"

@@ -244,15 +244,16 @@ def test_a_kept_bundle_follows_the_ground_and_the_log(desk: Desk) -> None:
     assert "Previously believed" in context_of(desk.start("k5"))
 
 
-def test_what_a_person_endorsed_is_not_crowded_out_of_a_prompt(desk: Desk) -> None:
-    """More findings of agents than a prompt looks at, each nearer to its words; the endorsed one is told all the same."""
+@pytest.mark.parametrize("others", [2 * limits.PROMPT_CANDIDATES, limits.FUSION_CANDIDATES + 20])
+def test_what_a_person_endorsed_is_not_crowded_out_of_a_prompt(desk: Desk, others: int) -> None:
+    """More findings of agents than a prompt weighs, or than a search gives, each nearer to its words; the endorsed one is told."""
     person = Person(desk)
     question = "why is the nightly import of the ledger so slow on the staging server"
     made = desk.remember(
         "The nightly import of the ledger is slow on the staging server because of its disk.", endorse=True
     )
     mine = person.seal(made.plan).id
-    for number in range(2 * limits.PROMPT_CANDIDATES):
+    for number in range(others):
         desk.remember(f"Why nightly import ledger so slow staging server: v{number}.")
     told = context_of(desk.prompt(question))
     assert f"[{mine}] [human" in told

@@ -141,7 +141,32 @@ class Asked:
         is the token table's."""
         found, scopes = self._parts.search, self._scopes
         hits = found.find(self._prompt, scopes, limits.FUSION_CANDIDATES, vector=vector, by_words=self._by_words)
+        if len(hits) >= limits.FUSION_CANDIDATES:
+            hits += self._endorsed_beyond(hits)
         return found.with_cosines(hits, vector, by_table=by_table)
+
+    def _endorsed_beyond(self, hits: Sequence[Hit]) -> list[Hit]:
+        """What a person endorsed and others crowd out: no number of notes that agents write keeps it from being weighed. It is
+        taken for as near as the last of the hits, which is more than the search says."""
+        with self._parts.store.read() as snapshot:
+            known = self._parts.known_at(snapshot)
+            ids = [id_ for scope in self._scopes for id_ in _endorsed_findings(self._parts, known, scope)]
+        there = {hit.id for hit in hits}
+        return [Hit(id=id_, relevance=hits[-1].relevance) for id_ in ids if id_ not in there]
+
+
+def _endorsed_findings(parts: Parts, known: Known, scope: str) -> tuple[int, ...]:
+    """Ids of the newest findings of one exact scope that a person endorsed."""
+
+    def made(snapshot: Snapshot) -> tuple[int, ...]:
+        signed = sorted(parts.store.signed(), reverse=True)[: limits.ENDORSED_LOOKED_AT_MAX]
+        notes = (note for note in map(snapshot.note, signed) if note is not None and note.live)
+        endorsed = (
+            n for n in notes if n.kind == Kind.FINDING and n.scope == scope and n.provenance == Provenance.HUMAN
+        )
+        return tuple(id_ for id_ in (snapshot.id_of(note.uid) for note in endorsed) if id_ is not None)
+
+    return known(("endorsed", scope, len(parts.store.signed())), made).rows
 
 
 def _that_prompts_tell(snapshot: Snapshot, id_: int) -> Note | None:

@@ -73,6 +73,9 @@ class GroupStore:
     def doubt(self) -> threading.Event:
         return self.trusted.doubt
 
+    def signed(self) -> list[bytes]:
+        return self.trusted.signed_subjects()
+
     def await_look(self) -> None:
         if not self._looked.is_set():
             self._looked.wait(SIGNED_LOOK_WAIT_S)

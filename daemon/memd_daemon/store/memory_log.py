@@ -164,6 +164,9 @@ class MemoryStore:
     def fallen(self, since: int) -> list[bytes]:
         return self.trusted.fallen[since:]
 
+    def signed(self) -> list[bytes]:
+        return self.trusted.signed_subjects()
+
     def await_look(self) -> None:
         """There is nothing that another process could have changed."""
 

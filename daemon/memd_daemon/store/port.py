@@ -222,6 +222,10 @@ class Store(Protocol):
         a large store is looked through behind it. Whoever answers anybody calls this first."""
         ...
 
+    def signed(self) -> list[bytes]:
+        """Uids of the notes that events with a signature speak of, as far as this process knows, whatever becomes of them."""
+        ...
+
     def let_go(self) -> None:
         """After a look through all of it: what it left in memory goes back to the system."""
         ...
