@@ -110,11 +110,14 @@ class History:
                 self._told.put(question, told)
         return told or ""
 
+    def head(self) -> str:
+        """The commit that is checked out; "" before the first."""
+        return (self.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") or "").strip()
+
     def commit(self, name: str) -> str:
-        """The full name of a commit that is here; "" of any other."""
-        if name != "HEAD" and not _HEX.fullmatch(name):
-            return ""
-        return (self.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") or "").strip()
+        """The full name of a commit that is here; "" of any other, and of what is no commit's name."""
+        known = _HEX.fullmatch(name) and self.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        return (known or "").strip()
 
     def merge_base(self, one: str, other: str) -> str:
         """The newest commit that both come from; "" where there is none."""

@@ -172,7 +172,7 @@ class _Look:
         self._root, self._branch, self._anchor = root, branch, anchor
 
     def found(self) -> Gone:
-        head = self.history.commit("HEAD")
+        head = self.history.head()
         here = self.history.at(head, self._anchor.path) if head else Standing()
         if not head:
             return self._untold()
