@@ -8,7 +8,10 @@ from memd_daemon.histories.truth import Unreadable
 BEFORE = '''
 @cached
 def area(width, height=2):
-    """The area."""
+    """The area.
+
+    Of a rectangle.
+    """
     if width > 0:
         return width * height
     return None
@@ -28,13 +31,18 @@ def code(text: str, name: str = "area") -> str:
         BEFORE.replace("(width, height=2)", "(\n    width,\n    height=2\n)"),
         BEFORE.replace("width * height", "width * \\\n            height"),
         BEFORE.replace("        return width", "              return width"),
+        BEFORE.replace("0:\n        return", "0: return"),
+        BEFORE.replace("rectangle.", "rectangle. ").replace("\n\n", "\n    \n"),
         BEFORE.replace("\n", "\r\n"),
         "import os\n" + BEFORE + "\ndef other(): pass\n",
-        "if True:\n" + BEFORE.replace("\n", "\n    ").replace('"""The area."""', '"""The area."""'),
+        "if True:\n" + BEFORE.replace("\n", "\n    "),
     ],
 )
 def test_how_it_is_laid_out_is_no_change(after: str) -> None:
-    """Comments, blanks, line breaks in brackets or behind a backslash, depth of indentation, line ends, what stands around it."""
+    """Comments, blanks, line breaks in brackets or behind a backslash, depth of indentation, line ends, what stands around it.
+
+    A docstring moves along with its function, blanks at its line ends are layout, and a block may stand on the line that opens it.
+    """
     assert code(after) == code(BEFORE)
 
 

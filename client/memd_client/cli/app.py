@@ -85,6 +85,10 @@ SECTIONS = {
 BENCHES = {
     "hooks": (f"{_CLI}.bench:hooks", "What a hook costs beside a bare interpreter."),
     "writes": (f"{_CLI}.bench_writes:writes", "What a write costs beside a raw LMDB commit."),
+    "staleness": (
+        f"{_CLI}.bench_staleness:staleness",
+        "How often notes are flagged on a real history, and how often rightly.",
+    ),
 }
 
 root = LazyGroup(

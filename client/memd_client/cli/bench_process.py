@@ -66,7 +66,7 @@ class Child:
             stderr=subprocess.DEVNULL,
         )
 
-    def ask(self, **request: Any) -> dict[str, float]:
+    def ask(self, **request: Any) -> dict[str, Any]:
         """One measurement. Raises OSError where the child is gone."""
         if self._process.stdin is None or self._process.stdout is None:
             raise BrokenPipeError("a measuring child has no pipes")
@@ -75,7 +75,7 @@ class Child:
         line = self._process.stdout.readline()
         if not line:
             raise OSError("a measuring child ended: a library of the daemon cannot be loaded here")
-        measured: dict[str, float] = json.loads(line)
+        measured: dict[str, Any] = json.loads(line)
         return measured
 
     def close(self) -> None:

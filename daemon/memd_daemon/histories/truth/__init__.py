@@ -5,7 +5,7 @@
 - Comments, blanks, line breaks inside an expression and the indentation of the whole do not count.
 - Everything else does: quote style, trailing commas, semicolons, names of parameters, docstrings; decorators, attributes and
   modifiers (`export`, `pub`, `async`) are part of the function that they stand before.
-- In Python, where blocks begin and end counts, by how many levels, not by how many blanks.
+- In Python, which statement is in which block counts, not how many blanks it is indented by or whether it has a line of its own.
 
 A function is known by its qualified name in its file. One inside another is part of that one and none of its own; a method is named
 by its class (`Class.method`, in Rust by the type of its impl, in Go by its receiver). A declaration without a body is no function.
