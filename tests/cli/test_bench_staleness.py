@@ -148,8 +148,7 @@ def test_where_there_is_no_history(tmp_path: Path) -> None:
 
 
 def observed(truth: str, signal: str, now_path: str = "a.py", left_out: str = "") -> Observed:
-    kinds: tuple[str, ...] = KINDS[:-1]
-    signals = {} if left_out else dict.fromkeys(kinds, signal)
+    signals = {} if left_out else dict.fromkeys(KINDS[:-1], signal)
     return Observed(
         distance=1, commit="c", later="d", path="a.py", name="f", language="python", now_path=now_path, truth=truth,
         signals=signals, left_out=left_out,

@@ -29,7 +29,7 @@ NOTES = 600  # for each distance
 COMMITS = 120
 SYMBOL = "symbol"
 OR_RENAMED = "symbol or renamed"
-KINDS = ("file", "mtime", "lines", SYMBOL, OR_RENAMED)
+KINDS: tuple[str, ...] = ("file", "mtime", "lines", SYMBOL, OR_RENAMED)
 BAR = 0.98  # of precision and of recall, for symbols at all distances together
 ALL = 0
 
