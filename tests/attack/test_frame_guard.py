@@ -24,6 +24,7 @@ from memd_daemon.frames.notices import enrolled
 from memd_daemon.frames.push import pushed, renderings
 from memd_daemon.frames.recall import recalled
 from memd_daemon.frames.show import shown
+from memd_daemon.limits import QUOTED_SENTENCE_MAX_CHARS
 from memd_daemon.model.event import (
     PAYLOADS,
     Amended,
@@ -47,7 +48,10 @@ from memd_daemon.model.view import (
     GroundStatus,
     NoteView,
     ProposalView,
+    QuoteView,
     ReasonView,
+    SpokenView,
+    StripeView,
     TombstoneView,
 )
 from memd_hooks.harness import BY_NAME
@@ -120,10 +124,31 @@ def _at_path(path: str, part: str = "", signal: str = "anchor_changed", detail: 
     return _view(anchors=(Anchor(path=path, part=part),), ground=(ground,), matched_path=path)
 
 
+def _striped(*stripes: StripeView) -> NoteView:
+    """Of a content with a blank one among them nothing was said: there is no such stripe."""
+    told = stripes if all(stripe.text.strip() for stripe in stripes) else ()
+    content = " ".join(stripe.text for stripe in told) or "Never add it."
+    return _view(content=content, kind="directive", anchors=(), ground=(), spoken=SpokenView(stripes=told))
+
+
+def _quoted(text: str, attestation: str) -> NoteView:
+    quote = QuoteView(turn=12, sentence=text[:QUOTED_SENTENCE_MAX_CHARS], attestation=attestation)
+    return _view(spoken=SpokenView(quotes=(quote,)))
+
+
 PLACES: Final[dict[str, Callable[[str], NoteView]]] = {
     "content": lambda t: _view(content=t),
     "content of a directive": lambda t: _view(content=t, kind="directive", frame_class="human", anchors=(), ground=()),
-    "content of a user's words": lambda t: _view(content=t, kind="finding", user_stated=12, anchors=(), ground=()),
+    "content of a user's words": lambda t: _view(
+        content=t, kind="finding", spoken=SpokenView(stated=12), anchors=(), ground=()
+    ),
+    "stripe of the user's": lambda t: _striped(StripeView(text=t, turn=12), StripeView(text="to the ranker.")),
+    "stripe of the note's": lambda t: _striped(StripeView(text="Never add it", turn=12), StripeView(text=t)),
+    "stripe between two": lambda t: _striped(
+        StripeView(text="Never add it", turn=12), StripeView(text=t), StripeView(text="Ask first.", turn=7)
+    ),
+    "quoted sentence": lambda t: _quoted(t, "typed"),
+    "quoted claim": lambda t: _quoted(t, "headless"),
     "content of a document": lambda t: _view(content=t, source=Source("document", "https://a.example"), untrusted=True),
     "content of a capture": lambda t: _view(content=t, kind="finding", frame_class="auto", anchors=(), ground=()),
     "summary": lambda t: _view(summary=t, tombstone=_tombstone()),
@@ -308,7 +333,7 @@ def _breaches(rendered: str, plain: str, whole: bool) -> Iterator[str]:
 
 
 def _is_whole(where: str) -> bool:
-    return where.startswith("content") or where.endswith((" in show", " in the log"))
+    return where.startswith(("content", "stripe", "quoted")) or where.endswith((" in show", " in the log"))
 
 
 @functools.cache

@@ -2,7 +2,8 @@
 
 A line at the first column is memd's (a notice, a rule of a policy file, an envelope or the head of a note; notices come first, then
 the rules in an envelope of their own, then the notes); two spaces, ``|``, one space begin a further line of a content; two spaces
-and a word in capitals begin a line of memd's about the note above.
+and a word in capitals begin a line of memd's about the note above. A content that nothing of follows the colon of its frame stands
+below it in stripes, each behind a label in brackets, all filled up to one column; then come the user's sentences, in quotes.
 """
 
 import re
@@ -53,6 +54,12 @@ TOMBSTONE = re.compile(
 )
 RECALL_PARTS = ("LOW|MEDIUM|HIGH", "[A-Z]+", "human|agent|auto", "scope=.*", ".*", r"derived from (?:\[\d+\](?:, )?)+")
 AGE = re.compile(r"  \((\d+)d ago\)( \[STALE\])?")
+STRIPE = re.compile(r"  (\[(?:user-stated, turn (\d+)|human|agent|auto)\] {2,})(\S.*)")
+CLAIMED = r"claimed user turn(?:: not kept here| \d+: [a-z]+)"
+QUOTE = re.compile(
+    rf"  \[(user, turn \d+|{CLAIMED})\] "
+    rf'(?:"{QUOTED}"|what was said is longer than a line: show \[\d+\] has it)'
+)
 RECORDED = re.compile(r" Recorded \d{4}-\d\d-\d\d")
 
 
@@ -112,6 +119,8 @@ class Read:
     content: list[str]  # lines; a tombstone has its one line here
     tombstone: tuple[str, str] | None = None  # reason, summary, as they stand
     lines: list[str] = field(default_factory=list)
+    stripes: list[tuple[int, str]] = field(default_factory=list)  # (turn, text); the content is then empty
+    quotes: list[tuple[str, str]] = field(default_factory=list)  # (whose, the sentence)
 
 
 @dataclass
@@ -183,7 +192,10 @@ def read_note(lines: list[str]) -> Read:
     else:
         body = words
     note = Read(int(head.group(1)), words, [])
-    if fallen := TOMBSTONE.fullmatch(body):
+    if body.endswith(":") and rest and STRIPE.fullmatch(rest[0]):
+        assert FRAMES.fullmatch(body + " ") or structural_content(body + " ") == "", body
+        rest = read_stripes(note, rest)
+    elif fallen := TOMBSTONE.fullmatch(body):
         note.tombstone = (fallen.group(1), fallen.group(2))
         note.content = [body]
     elif framed := FRAMES.match(body):
@@ -192,6 +204,24 @@ def read_note(lines: list[str]) -> Read:
         note.content = [structural_content(body)]
     while rest and rest[0].startswith("  | "):
         note.content.append(rest.pop(0)[4:])
+    while rest and (quote := QUOTE.fullmatch(rest[0])):
+        note.quotes.append((quote.group(1), quote.group(2)))
+        rest = rest[1:]
     assert all(LINE.fullmatch(line) for line in rest), rest
     note.lines = rest
     return note
+
+
+def read_stripes(note: Read, rest: list[str]) -> list[str]:
+    """Puts the stripes into the note; gives the lines after them. All labels are as wide as the widest needs."""
+    columns = set()
+    while rest and (stripe := STRIPE.fullmatch(rest[0])):
+        columns.add((len(stripe.group(1)), len(stripe.group(1).rstrip())))
+        lines = [stripe.group(3)]
+        rest = rest[1:]
+        while rest and rest[0].startswith("  | "):
+            lines.append(rest[0][4:])
+            rest = rest[1:]
+        note.stripes.append((int(stripe.group(2) or 0), "\n".join(lines)))
+    assert {width for width, _ in columns} == {max(label for _, label in columns) + 2}, columns
+    return rest

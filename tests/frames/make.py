@@ -6,7 +6,7 @@ import msgspec
 
 from memd_daemon.model.event import Anchor, Source
 from memd_daemon.model.note import Note, Revision
-from memd_daemon.model.view import GroundStatus, NoteView, TombstoneView
+from memd_daemon.model.view import GroundStatus, NoteView, SpokenView, TombstoneView
 
 DAY_MS = 86_400_000
 MARCH_4 = 1_772_582_400_000  # 2026-03-04T00:00:00Z
@@ -19,8 +19,11 @@ NOTE_FIELDS = set(Note.__struct_fields__)
 def make_view(id_: int = 47, **changes: Any) -> NoteView:
     """A held finding of class agent; ``changes`` name fields of the view, of its note, or `provenance` of its wording.
 
-    ``changed="path"`` and ``stands="path"`` add an anchor with its ground, ``revoked="reason"`` a tombstone.
+    ``changed="path"`` and ``stands="path"`` add an anchor with its ground, ``revoked="reason"`` a tombstone; ``user_stated`` is the
+    turn that the whole content was typed in.
     """
+    if turn := changes.pop("user_stated", 0):
+        changes["spoken"] = SpokenView(stated=turn)
     for key, signal in (("stands", ""), ("changed", "anchor_changed")):
         if path := changes.pop(key, ""):
             changes["anchors"] = (*changes.get("anchors", ()), Anchor(path=path))

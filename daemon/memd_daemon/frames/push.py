@@ -1,15 +1,16 @@
 """A note that interrupts: structural facts instead of hedges (delivery.md, "Framing on the pushed path").
 
 No clock stands in it: the same state gives the same bytes. The lines below a note are extra: they never decide that a note is
-dropped, so each note has up to three renderings, and the fullest that fits is sent.
+dropped, so each note has up to three renderings, and the fullest that fits is sent. What the user is known to have said (stripes
+and quotes) is no such line: it goes with the note. What is only claimed to be the user's is told to who asks (recall.py).
 """
 
 from collections.abc import Sequence
 
-from memd_daemon.frames import words
-from memd_daemon.frames.escape import escape_content
+from memd_daemon.frames import stripes, words
 from memd_daemon.frames.lines import standing_lines, verdicts
-from memd_daemon.model.view import NoteView, Status
+from memd_daemon.model.event import Anchor
+from memd_daemon.model.view import GroundStatus, NoteView, Status
 from memd_daemon.model.words import Kind
 
 
@@ -42,29 +43,38 @@ def _text(view: NoteView, tags: Sequence[str], ground: str) -> str:
         return f"[{view.id}] {words.FORGOTTEN}"
     if view.revoked:
         return f"[{view.id}] {words.tombstone(view, tags)}"
-    content = escape_content(view.content, tags)
+    return "\n".join([stripes.told(_lead(view, tags, ground), view, tags), *stripes.typed_quotes(view, tags)])
+
+
+def _lead(view: NoteView, tags: Sequence[str], ground: str) -> str:
+    """All that stands before the content."""
     under = words.under_label(view, tags)
     if view.note.kind == Kind.DIRECTIVE:
         where = f"[{under}] " if under else ""
-        return f"[{view.id}] {where}{words.frame(view)}{content}"
+        return f"[{view.id}] {where}{words.frame(view)}"
     facts = ", ".join(filter(None, (_standing(view, tags), under)))
-    return f"[{view.id}] [{facts}] Recorded {words.date(view.note.created_at)}{ground}: {content}"
+    return f"[{view.id}] [{facts}] Recorded {words.date(view.note.created_at)}{ground}: "
 
 
 def _standing(view: NoteView, tags: Sequence[str]) -> str:
     """Class and source, as in the recall header; the user's own words say so in place of both."""
     if view.stated_turn:
-        return f"user-stated, turn {view.stated_turn}"
+        return words.STATED_TURN.format(turn=view.stated_turn)
     return f"{view.frame_class}, {words.source_label(view, tags)}"
 
 
 def _ground_clause(view: NoteView, tags: Sequence[str]) -> str:
-    """`` (anchor: {target}, status: {status})``; only the status for a process note without an anchor; else nothing."""
-    status = _status_word(view)
+    """`` (anchor: {target}, status: {status})``; only the status for a process note without an anchor; else nothing.
+
+    ``mentions:`` in place of ``anchor:`` for a file that the content names, which is told only where it has changed.
+    """
+    status, chosen = _status_word(view), _chosen(view)
     if not status:
         return ""
-    named = _target(view, tags)
-    return f" (anchor: {named}, status: {status})" if named else f" (status: {status})"
+    if chosen is None:
+        return f" (status: {status})"
+    lead = "mentions" if isinstance(chosen, GroundStatus) and chosen.mention else "anchor"
+    return f" ({lead}: {words.target(chosen, tags)}, status: {status})"
 
 
 def _status_word(view: NoteView) -> str:
@@ -81,13 +91,15 @@ def _status_word(view: NoteView) -> str:
             return ""
 
 
-def _target(view: NoteView, tags: Sequence[str]) -> str:
-    """The anchor that matched, else the first that drifted, else the first that is there on this branch."""
+def _chosen(view: NoteView) -> GroundStatus | Anchor | None:
+    """The anchor that the status is said of: one that drifted, else one that matched, else one that is there on this branch.
+
+    Of several alike the one that matched, then a block before its file.
+    """
     there = [g for g in view.ground if g.signal != "absent"]
-    matched = [a for a in there or view.note.anchors if a.path == view.matched_path]
-    drifted = [g for g in there if g.drifted]
-    chosen = next(iter([*matched, *drifted, *there, *view.note.anchors]), None)
-    return words.target(chosen, tags) if chosen else ""
+    ranked = sorted(there, key=lambda g: (not g.drifted, g.path != view.matched_path, g.form == "file"))
+    anchors = sorted(view.note.anchors, key=lambda a: (a.path != view.matched_path, a.form == "file"))
+    return next(iter([*ranked, *anchors]), None)
 
 
 def _lines(view: NoteView, tags: Sequence[str]) -> list[str]:

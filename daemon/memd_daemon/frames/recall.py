@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from memd_daemon.frames import words
-from memd_daemon.frames.escape import escape_content, escape_line
+from memd_daemon.frames import stripes, words
+from memd_daemon.frames.escape import escape_line
 from memd_daemon.frames.lines import ground_lines, standing_lines
 from memd_daemon.limits import TIME_MS_PER_DAY
 from memd_daemon.model.view import NoteView
@@ -22,8 +22,15 @@ def recalled(view: NoteView, now_ms: int, tags: Sequence[str], *, whole: bool = 
     if view.revoked:
         lines.append(f"  {words.tombstone(view, tags)}")
     else:
-        lines.append(f"  {words.frame(view)}{escape_content(view.content, tags)}")
+        lines.append(stripes.told(f"  {words.frame(view)}", view, tags))
+        lines += _quotes(view, tags, whole=whole)
     return "\n".join([*lines, *standing_lines(view, tags, whole=whole), *ground_lines(view, tags)])
+
+
+def _quotes(view: NoteView, tags: Sequence[str], *, whole: bool) -> list[str]:
+    if whole:
+        return stripes.all_quotes(view, tags)
+    return [*stripes.typed_quotes(view, tags), *stripes.claimed_quotes(view, tags)]
 
 
 def header(view: NoteView, now_ms: int, tags: Sequence[str]) -> str:

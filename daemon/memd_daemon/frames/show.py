@@ -21,7 +21,7 @@ def shown(full: FullView, now_ms: int, tags: Sequence[str]) -> str:
     lines = [recalled(view, now_ms, tags, whole=True), f"  uid: {uid_text(view.note.uid)}", _recorded(view.note, tags)]
     lines.append(f"  state: {', '.join(state(view.note))}")
     lines += [_anchor(g, tags) for g in view.ground if not view.revoked]
-    lines += [_evidence(e, tags) for e in full.evidence]
+    lines += [line for e in full.evidence for line in _evidence(e, tags)]
     lines += [_reason(r, tags) for r in full.reasons]
     lines += [_revision(view, r, tags) for r in full.revisions]
     lines += _links(full)
@@ -53,12 +53,21 @@ def state(note: Note) -> list[str]:
 
 def _anchor(g: GroundStatus, tags: Sequence[str]) -> str:
     state = "not looked at" if g.unknown else escape_line(g.signal, tags) or words.STATUS_MATCHES
-    detail = f" ({escape_line(g.detail, tags)})" if g.detail else ""
-    return f"  anchor{' (proxy)' if g.proxy else ''}: {words.target(g, tags)}: {state}{detail}"
+    what = "mentions" if g.mention else "anchor (proxy)" if g.proxy else "anchor"
+    return f"  {what}: {words.target(g, tags)}: {state}{words.aside(g, tags)}"
 
 
-def _evidence(e: EvidenceView, tags: Sequence[str]) -> str:
-    return f"  evidence: turn {e.turn} ({escape_line(e.attestation, tags)}): {escape_content(e.excerpt, tags)}"
+def _evidence(e: EvidenceView, tags: Sequence[str]) -> list[str]:
+    """``evidence: turn 4417 (typed, 2026-03-04): …`` and, where that is a part of what was said, the sentence that it is part of.
+
+    Of a turn that is not kept here the words are the event's, and so is what it says of them.
+    """
+    attestation = escape_line(e.attestation, tags)
+    when = f"{attestation}, {date(e.at)}" if e.at else f"not kept here, recorded as {attestation}"
+    lines = [f"  evidence: turn {e.turn} ({when}): {escape_content(e.excerpt, tags)}"]
+    if e.sentence:
+        lines.append(f"  evidence: turn {e.turn} said: {escape_content(e.sentence, tags)}")
+    return lines
 
 
 def _reason(r: ReasonView, tags: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from memd_daemon.frames.escape import escape_line, held_apart
 from memd_daemon.limits import LEFT_OUT_IDS_MAX, MS_PER_S
 from memd_daemon.model.event import Anchor
 from memd_daemon.model.view import GroundStatus, NoteView
-from memd_daemon.model.words import Attestation, Provenance, SourceType
+from memd_daemon.model.words import Provenance, SourceType
 
 FRAME_DIRECTIVE: Final = "DIRECTIVE (standing rule from the user — follow it): "
 FRAME_HUMAN: Final = "Recorded by the user: "
@@ -39,6 +39,14 @@ NO_ROOM: Final = (
     "Supersede, absorb or revoke those that are not needed"
 )
 MOST_LEFT: Final = "most of them are not told"
+
+USER_TURN: Final = "user, turn {turn}"
+STATED_TURN: Final = "user-stated, turn {turn}"
+CLAIMED_TURN: Final = "claimed user turn {turn}: {attestation}"
+CLAIMED_GONE: Final = "claimed user turn: not kept here"
+MORE_QUOTED: Final = "  NOTE: {n} more sentences of the user's touch on this: show [{id}] has them."
+MORE_QUOTED_ONE: Final = "  NOTE: 1 more sentence of the user's touches on this: show [{id}] has it."
+TOO_LONG_TO_QUOTE: Final = "what was said is longer than a line: show [{id}] has it"
 
 STATUS_MATCHES: Final = "matches current state"
 STATUS_CHANGED: Final = "changed since — verify"
@@ -77,7 +85,7 @@ _SOURCE_WORDS: Final[dict[str, str]] = {
     SourceType.CLI: "command line",
     SourceType.CURATION: "curated",
 }
-_LINES_PART: Final = re.compile(r"L\d")
+_QUOTES: Final = "\"'`"  # that a claim's text may have been written between
 _FULL_SHA: Final = re.compile(r"[0-9a-f]{40,64}")
 _SHA_SHOWN: Final = 7
 
@@ -128,10 +136,11 @@ def tombstone(view: NoteView, tags: Sequence[str]) -> str:
 def source_label(view: NoteView, tags: Sequence[str]) -> str:
     """Who or what said it, without brackets: ``inferred``, ``user, turn 4417``, ``document https://…``.
 
-    A user's turn is named as such only where it is known to have been typed or a person endorsed the note; else it is claimed.
+    A user's turn is named as such only where it is known to have been typed and holds the whole content; else it is claimed.
+    A wording that was made of the user's words later is curated: they did not say it.
     """
     source = view.note.source
-    if source.type == SourceType.USER:
+    if view.stated_turn or source.type == SourceType.USER:
         return _user_label(view)
     if source.type in _SOURCE_WORDS:
         return _SOURCE_WORDS[source.type]
@@ -142,13 +151,19 @@ def source_label(view: NoteView, tags: Sequence[str]) -> str:
 
 
 def _user_label(view: NoteView) -> str:
-    typed = [e.turn for e in view.note.evidence if e.attestation == Attestation.TYPED]
-    if view.user_stated or typed:
-        return f"user, turn {view.user_stated or typed[0]}"
-    if view.note.evidence:
-        claimed = view.note.evidence[0]
-        return f"claimed user turn {claimed.turn}: {escape_line(claimed.attestation, ())}"
-    return "user" if view.note.provenance == Provenance.HUMAN else "claimed user"
+    spoken, is_endorsed = view.spoken, view.frame_class == Provenance.HUMAN
+    if spoken.stated and (view.stated_turn or is_endorsed):
+        return USER_TURN.format(turn=spoken.stated)
+    if spoken.claimed is not None:
+        return claimed_turn(spoken.claimed.turn, spoken.claimed.attestation)
+    if view.note.revision > 1:
+        return _SOURCE_WORDS[SourceType.CURATION]
+    return "user" if is_endorsed else "claimed user"
+
+
+def claimed_turn(turn: int, attestation: str) -> str:
+    """What a turn is called that nobody is known to have typed; ``turn`` 0 for one that is not kept here."""
+    return CLAIMED_TURN.format(turn=turn, attestation=escape_line(attestation, (), stops="]")) if turn else CLAIMED_GONE
 
 
 def scope_label(view: NoteView, tags: Sequence[str]) -> str:
@@ -160,13 +175,35 @@ def under_label(view: NoteView, tags: Sequence[str]) -> str:
     return f"under {escape_line(view.note.under, tags, stops=',')}" if view.note.under else ""
 
 
-def target(anchor: GroundStatus | Anchor, tags: Sequence[str]) -> str:
-    """The anchor as people write it: ``path``, ``path#L10-L42``, ``path::symbol``.
+def target(anchor: GroundStatus | Anchor, tags: Sequence[str], stops: str = ",") -> str:
+    """The anchor as people write it: ``path``, ``path#L10-L42``, ``path::symbol``, ``path::NAME=30``, ``!path``, ``path ~ "text"``.
 
-    memd goes on after it with ``,``, ``: `` or `` [``, so none of them stands in it bare.
+    memd goes on after it with one of ``stops``, ``: `` or `` [``, so none of them stands in it bare.
     """
-    joint = "" if not anchor.part else "#" if _LINES_PART.match(anchor.part) else "::"
-    return joint.join(held_apart(text, tags, stops=",") for text in (anchor.path, anchor.part) if text)
+    path, part = (held_apart(text, tags, stops=stops) for text in (anchor.path, anchor.part))
+    if anchor.form == "claim" and anchor.part == "!":
+        return f"!{path}"
+    if anchor.form == "claim" and anchor.part.startswith("~"):
+        return f'{path} ~ "{held_apart(_unquoted(anchor.part[1:].strip()), tags, stops=stops)}"'
+    joint = "" if not part else "#" if anchor.form == "lines" else "::"
+    return f"{path}{joint}{part}"
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in _QUOTES else text
+
+
+def signalled(g: GroundStatus, tags: Sequence[str]) -> str:
+    """``path [signal]``, with where it was renamed to and what its claim says now."""
+    return f"{target(g, tags)} [{escape_line(g.signal, tags)}]{aside(g, tags)}"
+
+
+def aside(g: GroundStatus, tags: Sequence[str]) -> str:
+    """`` (to {path})``, `` (now: {value})`` or both; "" where the signal says it all."""
+    is_path = g.signal == "anchor_renamed"
+    to = held_apart(g.detail if is_path else g.to, tags, stops=",")
+    now = "" if is_path else held_apart(g.detail, tags, stops=",")
+    return "".join(f" ({lead} {text})" for lead, text in (("now:", now), ("to", to)) if text)
 
 
 def no_room(budget_tokens: int, ids: Sequence[int]) -> str:

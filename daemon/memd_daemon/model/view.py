@@ -5,12 +5,13 @@ The service builds views (service/views.py); `frames` turns them into words, `ru
 
 from collections.abc import Collection
 from enum import IntEnum
+from typing import Final
 
 import msgspec
 
 from memd_daemon.model.event import Stored
 from memd_daemon.model.note import Note
-from memd_daemon.model.words import Kind, Provenance
+from memd_daemon.model.words import Attestation, Kind, Provenance
 
 
 class Weight(IntEnum):
@@ -83,12 +84,54 @@ class TombstoneView(msgspec.Struct, frozen=True, kw_only=True):
 class NoteView(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that can be said of a note in a frame."""
 
+class StripeView(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch of a content: ``turn`` is the user's turn that it was found in, sentence by sentence; 0: the note's own words."""
+
+    text: str
+    turn: int = 0
+
+
+class QuoteView(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole sentence of the user's that the content has words of, so that the reader sees what was said.
+
+    ``attestation`` is what is known of its turn now; ``turn`` 0: the turn is not kept here, and what the event says of it counts
+    for nothing.
+    """
+
+    turn: int
+    sentence: str
+    attestation: str
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether it is known, here and now, that a person typed it."""
+        return self.turn > 0 and self.attestation == Attestation.TYPED
+
+
+class SpokenView(msgspec.Struct, frozen=True, kw_only=True):
+    """How a content stands to the user's own words (evidence.md), checked against the turns that are here (service/spoken.py).
+
+    Only turns that are known to have been typed give ``stated`` and ``stripes``.
+    """
+
+    stated: int = 0  # the one turn that the whole content was said in; 0: none
+    stripes: tuple[
+        StripeView, ...
+    ] = ()  # the content in order, where parts of it were said; () where none was, or all of it
+    quotes: tuple[QuoteView, ...] = ()
+    claimed: QuoteView | None = None  # a turn that the whole content stands in, of which nobody knows that it was typed
+
+
+SILENT: Final = SpokenView()
+"""No word of the content is known to be the user's."""
+
+
     id: int
     note: Note
     content: str
     summary: str
     frame_class: str  # "human", "agent" or "auto": the lowest of its own and its living sources'
-    user_stated: int = 0  # the turn that the whole content was said in, checked; 0: not user-stated
+    spoken: SpokenView = SILENT
     at_command_line: bool = False  # written by the CLI outside a live agent session
     untrusted: bool = False  # its source, or one of its living sources', is a document or a tool
     ground: tuple[GroundStatus, ...] = ()
@@ -121,8 +164,14 @@ class NoteView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def stated_turn(self) -> int:
         """The turn behind a note that is to be framed as the user's own words, else 0."""
+    @property
+    def said(self) -> SpokenView:
+        """What of the content is to be told as the user's words: nothing of a note that is endorsed as a whole, that builds on a
+        weaker one or on a document, or that a person took back."""
         held_back = self.untrusted or self.reinstated_over_person or self.frame_class != Provenance.AGENT
-        return 0 if held_back else self.user_stated
+        return SILENT if held_back or self.revoked else self.spoken
+
+        return self.said.stated
 
     @property
     def weight(self) -> Weight:
@@ -202,9 +251,13 @@ class EvidenceView(msgspec.Struct, frozen=True, kw_only=True):
     turn: int
     attestation: str
     excerpt: str
+    """One excerpt that is bound to a note, as `show` tells it. ``at`` 0: its turn is not kept here."""
+
 
 
 class FullView(msgspec.Struct, frozen=True, kw_only=True):
+    at: int = 0
+    sentence: str = ""  # the whole sentences around it; "" where it is whole itself
     """A note with everything that `show` tells of it."""
 
     view: NoteView
