@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from tests.store.ledger_contract import A, LedgerContract, delivery
 from tests.store.ledger_time_contract import LedgerTimeContract
+from tests.store.stale_contract import StaleContract
 
 from memd_daemon.store.lmdb_log import LmdbLedger, open_ledger
 from memd_daemon.store.memory_log import MemoryLedger
 
 
-class TestMemoryLedger(LedgerContract, LedgerTimeContract):
+class TestMemoryLedger(LedgerContract, LedgerTimeContract, StaleContract):
     """Everything in the two contracts."""
 
     @pytest.fixture
@@ -19,7 +20,7 @@ class TestMemoryLedger(LedgerContract, LedgerTimeContract):
         return MemoryLedger()
 
 
-class TestLmdbLedger(LedgerContract, LedgerTimeContract):
+class TestLmdbLedger(LedgerContract, LedgerTimeContract, StaleContract):
     """Everything in the two contracts."""
 
     @pytest.fixture

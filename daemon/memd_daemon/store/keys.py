@@ -55,6 +55,8 @@ last moments. context = digest16(session) ‖ digest16(agent).
     asked           context ‖ epoch (u32) ‖ uid         ""                                           derived
     turn_asked      context ‖ digest16(turn) ‖ uid      ""                                           derived
     shown           uid ‖ digest16(session)             ""                                           truth, local
+    stale           uid ‖ digest16(root) ‖ state ‖ 1 raised, 0 cleared  msgpack StaleFlag            truth, local
+    stale_now       uid ‖ digest16(root)                msgpack StaleFlag: the one that stands       derived
 
 Deliveries, and what follows from them, go after a time (prune.py). ``shown`` stays as long as its note: whether a session was ever
 shown it decides whether the session's word for it counts.
@@ -114,10 +116,12 @@ MOVED: Final = "moved"
 ASKED: Final = "asked"
 TURN_ASKED: Final = "turn_asked"
 SHOWN: Final = "shown"
+STALE: Final = "stale"
+STALE_NOW: Final = "stale_now"
 
 LEDGER_TABLES: Final = (
     CONTEXTS, DELIVERIES, REQUESTS, BY_SESSION, STANDING, TURN_NOTES, TURN_TOKENS, TURN_HOLDS, OPEN_HOLDS, CLIENTS, MOVED,
-    ASKED, TURN_ASKED, SHOWN,
+    ASKED, TURN_ASKED, SHOWN, STALE, STALE_NOW,
 )  # fmt: skip
 
 META_FORMAT: Final = b"format"
@@ -243,6 +247,10 @@ def tokens_key(session: str, turn: str, trigger: str) -> bytes:
 
 def shown_key(uid: bytes, session: str) -> bytes:
     return uid + digest16(session)
+
+
+def stale_key(uid: bytes, root: str) -> bytes:
+    return uid + digest16(root)
 
 
 def after(prefix: bytes) -> bytes:

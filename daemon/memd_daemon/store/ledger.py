@@ -15,6 +15,7 @@ from memd_daemon.model.delivery import NO_NOTES, Context, DeliveredNote, Deliver
 from memd_daemon.store import keys
 from memd_daemon.store.kv import Keeper, Reading, Writing
 from memd_daemon.store.prune import prune
+from memd_daemon.store.stale import FlagRows
 
 _encoder: Final = msgspec.msgpack.Encoder()
 _contexts: Final = msgspec.msgpack.Decoder(Context)
@@ -139,11 +140,11 @@ class TableLedgerSnapshot:
         return tuple(old.decode() for _, old in self._kv.scan(keys.MOVED, keys.moved_prefix(root, path)))
 
 
-class TableLedger:
+class TableLedger(FlagRows):
     """`memd_daemon.store.port.Ledger` over a keeper of tables."""
 
     def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
+        super().__init__(keeper)
         self._told = Told()
 
     @contextlib.contextmanager

@@ -21,6 +21,7 @@ import msgspec
 from memd_daemon.model.delivery import Context, Delivery, Hold, HoldOutcome
 from memd_daemon.model.event import Stored
 from memd_daemon.model.note import Note
+from memd_daemon.model.stale_flag import StaleFlag
 from memd_daemon.model.trust import Identity
 from memd_daemon.model.turn import Turn
 
@@ -333,6 +334,18 @@ class Ledger(LedgerSnapshot, Protocol):
 
     def deliveries(self, *, session: str | None = None) -> Iterator[Delivery]:
         """Newest first."""
+        ...
+
+    def put_flags(self, flags: Sequence[StaleFlag]) -> None:
+        """Raises and clears stale flags: each key's event once, then counted; nothing where a flag stands so already."""
+        ...
+
+    def flags_of(self, uid: bytes) -> list[StaleFlag]:
+        """Every event of a note's flags, in all checkouts, oldest first."""
+        ...
+
+    def flags_standing(self) -> list[StaleFlag]:
+        """The flags that are raised now, of all notes and checkouts."""
         ...
 
     def holds(self) -> list[Hold]:

@@ -1,4 +1,4 @@
-"""What the ledger lets go: deliveries and contexts that are old, with every row that follows from them.
+"""What the ledger lets go: deliveries, contexts and stale flags that are old, with every row that follows from them.
 
 The ledger is on the way of each hook, so it is gone through in slices: a page is read, a few rows are taken away in one write, and
 between two slices the caller rests. A ledger that was left half-way is no worse for it: each write takes whole deliveries.
@@ -17,7 +17,7 @@ import msgspec
 from memd_daemon.limits import LEDGER_PAGE_ROWS, PRUNE_AT_ONCE
 from memd_daemon.model.delivery import Context, Delivery
 from memd_daemon.model.ids import UID_BYTES
-from memd_daemon.store import keys
+from memd_daemon.store import keys, stale
 from memd_daemon.store.kv import Keeper, Reading, Writing
 
 T = TypeVar("T")
@@ -40,6 +40,10 @@ def prune(keeper: Keeper, before: int, is_gone: Callable[[bytes], bool], rest: C
     for page in _pages(keeper, keys.CONTEXTS, rest):
         for ended in _fews([key for key, raw in page if _contexts.decode(raw).last_at < before]):
             keeper.writing(partial(_drop_contexts, ended, before))
+            rest()
+    for page in _pages(keeper, keys.STALE, rest):
+        for old in _fews([row for row in page if stale.is_old(row[1], before, is_gone)]):
+            keeper.writing(partial(_drop_flags, old))
             rest()
     _prune_shown(keeper, is_gone, rest)
     return removed
@@ -113,6 +117,10 @@ def _drop_contexts(found: Iterable[bytes], before: int, kv: Writing) -> None:
         client = keys.process_key(context.client_pid, context.client_started)
         if kv.get(keys.CLIENTS, client) == context.session.encode():
             kv.delete(keys.CLIENTS, client)
+
+
+def _drop_flags(rows: Iterable[Row], kv: Writing) -> None:
+    stale.drop(kv, rows)
 
 
 def _prune_shown(keeper: Keeper, is_gone: Callable[[bytes], bool], rest: Callable[[], None]) -> None:
