@@ -37,7 +37,7 @@ STDLIB_ONLY = ("memd_client.spawn", "memd_client.carried", "memd_client.mcp")
 
 # Reads of a clock or of randomness that no import gives away.
 IMPURE_NAMES = {"now", "utcnow", "today", "uuid1", "uuid4"}
-PURE = ("memd_daemon.model", "memd_daemon.rules", "memd_daemon.frames", "memd_daemon.redact")
+PURE = ("memd_daemon.model", "memd_daemon.rules", "memd_daemon.frames", "memd_daemon.redact", "memd_daemon.evidence")
 
 
 def foreign_owners(module: Module) -> list[str]:

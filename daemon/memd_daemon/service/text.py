@@ -58,32 +58,3 @@ def shared(content: str, other: str) -> float:
     """The share of ``content``'s shingles that stand in ``other`` too, 0 to 1."""
     mine = shingles_of(content)
     return len(mine & shingles_of(other)) / len(mine) if mine else 0.0
-
-
-_FOLD: Final = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‐": "-", "‑": "-"})
-
-
-def find_excerpt(turn: str, excerpt: str) -> tuple[int, int] | None:
-    """Where ``excerpt`` stands in ``turn``, as character offsets of the stored text; None where it does not.
-
-    Compared after NFKC, case, white space, quote and dash folding only (evidence.md).
-    """
-    haystack, offsets = _folded(turn)
-    needle = _folded(excerpt)[0].strip()
-    at = haystack.find(needle) if needle else -1
-    if at < 0:
-        return None
-    return offsets[at], offsets[at + len(needle) - 1] + 1
-
-
-def _folded(text: str) -> tuple[str, list[int]]:
-    out: list[str] = []
-    offsets: list[int] = []
-    for position, char in enumerate(text):
-        for piece in unicodedata.normalize("NFKC", char).translate(_FOLD).casefold():
-            folded = " " if piece.isspace() else piece
-            if folded == " " and out and out[-1] == " ":
-                continue
-            out.append(folded)
-            offsets.append(position)
-    return "".join(out), offsets

@@ -10,6 +10,7 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import errors, limits
+from memd_daemon.evidence import find_excerpt
 from memd_daemon.frames import told
 from memd_daemon.ground.repository import real_path, relative_path
 from memd_daemon.ground.spelling import located
@@ -299,7 +300,7 @@ def bound(parts: Parts, snapshot: Snapshot, number: int, excerpt: str) -> tuple[
         raise errors.NoSuchTurn(number)
     _encodable(excerpt, "excerpt")
     kept = parts.redact(text.normal(excerpt))
-    span = text.find_excerpt(turn.text, kept)
+    span = find_excerpt(turn.text, kept)
     if span is None:
         raise errors.ExcerptNotInTurn(number)
     salt, words = parts.chance(limits.SALT_BYTES), turn.text[span[0] : span[1]]
