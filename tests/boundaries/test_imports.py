@@ -17,8 +17,11 @@ OWNERS = {
     "tantivy": "memd_daemon.index.words",
     "zmq": "memd_daemon.server",
     "mcp": "memd_daemon.mcp_server",
-    "tree_sitter": "memd_daemon.ground.syntax",
-    "xxhash": "memd_daemon.ground.digests",
+    "tree_sitter": "memd_daemon.ground.syntax",  # it loads the grammars, each by the name that languages.py has
+    "xxhash": (
+        "memd_daemon.ground.digests",
+        "memd_daemon.index.shingles",
+    ),  # floors that hash, and may not see each other
     "pygments": "memd_daemon.histories.truth.words",
 }
 

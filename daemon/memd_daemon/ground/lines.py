@@ -6,7 +6,8 @@ stretches are equal, the nearest is the one. Cost is bounded: at most LINES_LOOK
 are hashed, so that a stretch that begins with a blank line or a brace is looked for around where it was.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from memd_daemon import limits
@@ -20,7 +21,6 @@ class Lines:
 
     def __init__(self, text: bytes) -> None:
         self._lines = text.removesuffix(_LF).split(_LF) if text else []
-        self._leads: dict[bytes, list[int]] | None = None
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -55,16 +55,19 @@ class Lines:
         return 0
 
     def _places(self, first: int, count: int, lead: bytes) -> Iterator[int]:
+        """Where a stretch may begin: where it was, then the nearest first."""
         if count < 1:
             return
         yield first
         starts = range(1, len(self._lines) - count + 2)
-        known = self._led_by().get(lead, []) if lead else starts
-        yield from sorted((at for at in known if at != first), key=lambda at: (abs(at - first), at))
+        known: Sequence[int] = self._led_by(lead) if lead else starts
+        after = bisect_left(known, first + 1)
+        before = bisect_left(known, first) - 1
+        while before >= 0 or after < len(known):
+            is_before = before >= 0 and (after >= len(known) or first - known[before] <= known[after] - first)
+            yield known[before if is_before else after]
+            before, after = (before - 1, after) if is_before else (before, after + 1)
 
-    def _led_by(self) -> dict[bytes, list[int]]:
-        if self._leads is None:
-            self._leads = {}
-            for number, line in enumerate(self._lines, 1):
-                self._leads.setdefault(quick(line), []).append(number)
-        return self._leads
+    def _led_by(self, lead: bytes) -> list[int]:
+        is_lead = {line: quick(line) == lead for line in set(self._lines)}
+        return [number for number, line in enumerate(self._lines, 1) if is_lead[line]]

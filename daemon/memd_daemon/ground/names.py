@@ -12,7 +12,7 @@ _GENERIC: Final = re.compile(r"<[^<>]*>")
 _POINTER: Final = re.compile(r"\(\s*[*&]*\s*([^()]+?)\s*\)")
 _OPERATOR: Final = re.compile(r"(.*?)\boperator\b(\s*\W.*)", re.DOTALL)
 _JOINTS: Final = re.compile(r"::|->|[.#\\]")
-_STRIPPED: Final = " \t\n*&$@`?!"
+_STRIPPED: Final = " \t\n*&$@`?!#:"
 _KEY: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|\[([^\[\]]*)\]|((?:[^.\[:\"']|:(?!:))+)")
 
 
@@ -28,7 +28,7 @@ def parts_of(symbol: str) -> Name:
     symbol = symbol.strip()
     operator = _OPERATOR.fullmatch(symbol)
     if operator:
-        return (*parts_of(operator[1]), f"operator{''.join(operator[2].split())}")
+        return (*parts_of(operator[1]), operator_name(operator[2]))
     symbol = _POINTER.sub(r"\1", symbol.removesuffix("()"))
     shorter = _GENERIC.sub("", symbol)
     while shorter != symbol:
@@ -36,9 +36,15 @@ def parts_of(symbol: str) -> Name:
     return tuple(bare for part in _JOINTS.split(symbol) if (bare := part.strip(_STRIPPED)))
 
 
+def operator_name(of: str) -> str:
+    """``operator==``, ``operator bool``, whatever white space it is written with."""
+    bare = "".join(of.split())
+    return f"operator {bare}" if bare[:1].isalpha() else f"operator{bare}"
+
+
 def last_word(part: str) -> bytes:
     """What of a symbol's part stands in the source as it is, whatever white space an operator is written with."""
-    return part.removeprefix("operator").encode() if not part.isidentifier() else part.encode()
+    return (part if part.isidentifier() else part.removeprefix("operator").strip()).encode()
 
 
 def key_parts(key: str) -> Name:

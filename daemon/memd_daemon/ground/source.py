@@ -15,7 +15,7 @@ from memd_daemon.ground.digests import lasting, unified
 from memd_daemon.ground.languages import language_of
 from memd_daemon.ground.lines import Lines
 from memd_daemon.ground.names import Name, Valued, last_word, parts_of
-from memd_daemon.ground.shapes import Node
+from memd_daemon.ground.shapes.shape import Node
 from memd_daemon.model.event import Anchor
 
 _BOM: Final = b"\xef\xbb\xbf"
@@ -47,8 +47,7 @@ class Source:
     @cached_property
     def language(self) -> str:
         """A key of languages.LANGUAGES; "" where no grammar reads this."""
-        language = language_of(self.path, self.content)
-        return language if language in syntax.SHAPES else ""
+        return language_of(self.path, self.content)
 
     @cached_property
     def grammar(self) -> str:
@@ -66,10 +65,6 @@ class Source:
             raise errors.NoGrammar(self.path, self.path) from None
 
     @cached_property
-    def _definitions(self) -> list[syntax.Definition]:
-        return syntax.definitions(syntax.grammar_of(self.language), self.root) if self.root else []
-
-    @cached_property
     def _lines(self) -> Lines:
         return Lines(self.content)
 
@@ -80,18 +75,21 @@ class Source:
         """
         wanted = parts_of(symbol)
         found = self._ending_with(wanted)
-        return self._blocks([one for one in found if one.name == wanted] or found)
+        return self._blocks([one for one in found if is_whole(one, wanted)] or found)
 
     def _ending_with(self, wanted: Name) -> list[syntax.Definition]:
         if not self.language:
             raise errors.NoGrammar(self.path, self.path)
         if not wanted or not all(last_word(part) in self.content for part in wanted):
             return []  # nothing is read for a name that does not occur
-        return [one for one in self._definitions if one.name[-len(wanted) :] == wanted]
+        places = syntax.occurrences(self.content, last_word(wanted[-1]))
+        found = syntax.definitions(syntax.grammar_of(self.language), self.root, places)
+        return [one for one in found if one.name[-len(wanted) :] == wanted]
 
     def symbols(self) -> tuple[Block, ...]:
         """All definitions in order. Raises NoGrammar."""
-        return self._blocks(self._definitions)
+        root = self.root
+        return self._blocks(syntax.definitions(syntax.grammar_of(self.language), root))
 
     def _blocks(self, definitions: Iterable[syntax.Definition]) -> tuple[Block, ...]:
         return tuple(self._block(one) for one in definitions)
@@ -110,16 +108,14 @@ class Source:
 
     def values(self, last: str) -> list[Valued]:
         """The names that end with the part ``last`` and have a value, in order. Empty where no grammar reads this."""
-        if not self.language or last.encode() not in self.content:
+        places = syntax.occurrences(self.content, last.encode())
+        if not self.language or not places:
             return []
         try:
-            return [one for one in self._values if one.name[-1] == last]
+            found = syntax.values(syntax.grammar_of(self.language), self.root, places)
         except errors.NoGrammar:
             return []
-
-    @cached_property
-    def _values(self) -> list[Valued]:
-        return syntax.values(syntax.grammar_of(self.language), self.root)
+        return [one for one in found if one.name[-1] == last]
 
     def lines(self, first: int, last: int) -> Block | None:
         """The lines from first to last; None where the file has not all of them."""
@@ -148,11 +144,10 @@ class Source:
             return self.found_again(anchor) or self.lines(anchor.first, anchor.first + anchor.lines - 1)
         wanted = parts_of(anchor.part)
         found = self._ending_with(wanted)
-        blocks = self._blocks(found)
-        nearest = sorted(blocks, key=lambda block: abs(block.first - anchor.first))
-        same = (block for block in nearest if self.is_same(anchor, block))
-        whole = (block for block in nearest if block.name == ".".join(wanted))
-        return next(same, None) or next(whole, None) or next(iter(nearest), None)
+        best = sorted(found, key=lambda one: (not is_whole(one, wanted), abs(one.first - anchor.first)))
+        blocks = self._blocks(best)
+        same = (block for block in blocks if self.is_same(anchor, block))
+        return next(same, None) or next(iter(blocks), None)
 
     def is_same(self, anchor: Anchor, block: Block) -> bool:
         """Whether a block is what the anchor was taken from: equal text, or an equal tree by the same grammar."""
@@ -163,3 +158,8 @@ class Source:
     def text_of(self, block: Block) -> str:
         """A block's text, with LF at its line ends; what is no UTF-8 is replaced."""
         return self.content[block.start : block.end].decode("utf-8", "replace")
+
+
+def is_whole(one: syntax.Definition, wanted: Name) -> bool:
+    """Whether a name that a definition's ends with is all of it, namespaces aside."""
+    return len(wanted) >= len(one.name) - one.spaces

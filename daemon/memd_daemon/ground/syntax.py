@@ -17,29 +17,33 @@ Nothing here recurses, since nesting is whatever a file says. Reading is bounded
 
 import importlib
 import importlib.metadata
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from memd_daemon import limits
 from memd_daemon.ground.digests import lasting
 from memd_daemon.ground.languages import LANGUAGES
-from memd_daemon.ground.names import Name, Valued, key_parts
-from memd_daemon.ground.shapes import Node, Shape, Text, text_of, without_margin
-from memd_daemon.ground.shapes_python import PYTHON
+from memd_daemon.ground.names import Name, Valued
+from memd_daemon.ground.shapes import SHAPES
+from memd_daemon.ground.shapes.shape import Node, Shape, Text, text_of, without_margin
 
 if TYPE_CHECKING:
     from tree_sitter import Language as TreeLanguage
 
-SHAPES: Final = {"python": PYTHON}
-
 
 class Definition(msgspec.Struct, frozen=True):
-    """A named definition: the nodes it consists of, side by side (attributes, then the thing itself)."""
+    """A named definition: the nodes it consists of, side by side (attributes, then the thing itself).
+
+    The first ``spaces`` parts of its name are of namespaces: a name without them is whole.
+    """
 
     name: Name
+    spaces: int
     kind: str
     nodes: tuple[Any, ...]  # of tree-sitter's Node
 
@@ -62,10 +66,11 @@ class TooMuch(Exception):
 
 
 class _Kind(msgspec.Struct, frozen=True):
-    """What to do with a node of one kind."""
+    """What to do with a node of one kind. ``is_plain``: its children say it all, where it has any."""
 
     opening: bytes
     leaf: bytes
+    is_plain: bool
     is_skipped: bool
     text: Text | None
     prose: str
@@ -82,23 +87,21 @@ class Grammar:
         self.language: TreeLanguage = Language(getattr(importlib.import_module(language.module), language.entry)())
         wheel = importlib.metadata.version(language.wheel)
         self.name = f"{name} {wheel}/{limits.SYNTAX_DIGEST_FORMAT}"
-        self._kinds: dict[int, _Kind] = {}
+        self.kinds: dict[int, _Kind] = {}
 
     def kind(self, node: Node) -> _Kind:
-        known = self._kinds.get(node.kind_id)
+        known = self.kinds.get(node.kind_id)
         if known is None:
-            known = self._kinds[node.kind_id] = _kind(node.type, node.is_named, self.shape)
+            known = self.kinds[node.kind_id] = _kind(node.type, node.is_named, self.shape)
         return known
 
 
 def _kind(name: str, is_named: bool, shape: Shape) -> _Kind:
-    return _Kind(
-        opening=f"({name}".encode(),
-        leaf=f"={name}".encode(),
-        is_skipped=(is_named and name in shape.comments) or (not is_named and (not name or name.isspace())),
-        text=shape.texts.get(name) if is_named else None,
-        prose=shape.statements.get(name, "") if is_named else "",
-    )
+    is_skipped = name in shape.comments if is_named else not name or name.isspace()
+    text = shape.texts.get(name) if is_named else None
+    prose = shape.prose.get(name, "") if is_named else ""
+    is_plain = not (is_skipped or text or prose)
+    return _Kind(f"({name}".encode(), f"={name}".encode(), is_plain, is_skipped, text, prose)
 
 
 @cache
@@ -136,10 +139,10 @@ def tree_digest(grammar: Grammar, nodes: Sequence[Node], content: bytes) -> byte
 
 
 def _tokens(grammar: Grammar, nodes: Sequence[Node], content: bytes) -> list[bytes]:
-    """One loop over all nodes: this is where the time goes (some 0.3 µs a node), so it calls little."""
+    """One loop over all nodes: this is where the time goes, so it calls little and asks a node for little."""
     tokens: list[bytes] = []
     stack: list[Node | None] = list(reversed(nodes))
-    known, kind_of = grammar._kinds, grammar.kind
+    known, kind_of = grammar.kinds, grammar.kind
     at = nodes[0].start_byte
     while stack:
         node = stack.pop()
@@ -148,131 +151,182 @@ def _tokens(grammar: Grammar, nodes: Sequence[Node], content: bytes) -> list[byt
             continue
         kind = known.get(node.kind_id) or kind_of(node)
         children = node.children
-        if children and kind.prose and len(children) == 1 and children[0].type == kind.prose:
-            text: Text | None = without_margin
-        else:
-            text = kind.text
-        start = node.start_byte
-        if start > at and not (passed := content[at:start]).isspace():
-            tokens += (b"~", passed.strip())
-        if start > at:
-            at = start
-        if kind.is_skipped:
-            at = max(at, node.end_byte)
-        elif children and text is None:
+        text = None if kind.is_plain else kind.text or _prose(kind, children)
+        if children and not (kind.is_skipped or text):
             tokens.append(kind.opening)
             stack.append(None)
-            stack.extend(reversed(children))
-        else:
-            at = max(at, node.end_byte)
-            raw = content[start : node.end_byte]
+            stack += reversed(children)
+            continue
+        start, end = node.start_byte, node.end_byte
+        if start > at and not (passed := content[at:start]).isspace():
+            tokens += (b"~", passed.strip())
+        at = max(at, end)
+        if not kind.is_skipped:
+            raw = content[start:end]
             counted = text(raw) if text else raw
             if counted or not raw:
                 tokens += (kind.leaf, counted)
     return tokens
 
 
-def definitions(grammar: Grammar, root: Node) -> list[Definition]:
-    """Every definition of a tree in the order of the source, at most SYMBOLS_MAX."""
-    found = _found(grammar.shape, root)
-    return sorted(found, key=lambda one: (one.start, -one.end))
+def _prose(kind: _Kind, children: Sequence[Node]) -> Text | None:
+    is_prose = kind.prose and len(children) == 1 and children[0].type == kind.prose
+    return without_margin if is_prose else None
+
+
+def occurrences(content: bytes, word: bytes) -> list[int]:
+    """Where a word stands, in order."""
+    found, at = [], content.find(word)
+    while at >= 0:
+        found.append(at)
+        at = content.find(word, at + 1)
+    return found
+
+
+def definitions(grammar: Grammar, root: Node, places: Sequence[int] | None = None) -> list[Definition]:
+    """The definitions of a tree in the order of the source, at most SYMBOLS_MAX.
+
+    With ``places`` only those in which one of these offsets lies, as every one does whose name stands there.
+    """
+    found = list(_found(grammar.shape, root, places))
+    defined = {one.name for one in found if one.kind not in grammar.shape.declares}
+    kept = (one for one in found if one.kind not in grammar.shape.declares or one.name not in defined)
+    return sorted(kept, key=lambda one: (one.start, -one.end))
 
 
 class _Place(msgspec.Struct, frozen=True):
     """A node to look into: what qualifies the names inside, and where a definition inside would begin."""
 
     node: Any
-    scope: Name
-    is_local: bool
+    scope: Name = ()
+    spaces: int = 0
+    is_local: bool = False
     begins: tuple[Any, ...] = ()
 
 
-def _found(shape: Shape, root: Node) -> Iterator[Definition]:
-    stack, count = [_Place(root, (), False)], 0
+def _found(shape: Shape, root: Node, places: Sequence[int] | None) -> Iterator[Definition]:
+    stack, count = [_Place(root)], 0
     while stack and count < limits.SYMBOLS_MAX:
         place = stack.pop()
-        leads: list[Node] = []
-        for child in place.node.children:
+        for child, around in _children(shape, place.node):
             kind = child.type
-            if kind in shape.comments:
+            if kind in shape.spaces and child.child_by_field_name("body") is None:
+                place = _entered(shape, place, child, place.node)
                 continue
-            if kind in shape.leads:
-                leads.append(child)
+            if places is not None and not _holds(child, places):
                 continue
-            begins = place.begins or (*leads, child)
-            leads = []
+            begins = place.begins or around
             names = _names(shape, child, place.is_local)
             for name in names:
                 count += 1
-                yield Definition((*place.scope, *name), kind, begins)
+                yield Definition((*place.scope, *name), place.spaces, kind, begins)
             stack += _inside(shape, child, place, names, begins)
+
+
+def _holds(node: Node, places: Sequence[int]) -> bool:
+    at = bisect_left(places, node.start_byte)
+    return at < len(places) and places[at] < node.end_byte
+
+
+def _children(shape: Shape, node: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:
+    """The children that may define, each with what belongs to it before and behind."""
+    children, leads = node.children, []
+    for index, child in enumerate(children):
+        if child.type in shape.leads:
+            leads.append(child)
+        elif child.type not in shape.comments and child.is_named:
+            trails = takewhile(lambda one: one.type in shape.trails, children[index + 1 :]) if shape.trails else ()
+            yield child, (*leads, child, *trails)
+            leads = []
 
 
 def _names(shape: Shape, node: Node, is_local: bool) -> Sequence[Name]:
     namer = shape.defines.get(node.type)
-    if namer is None or (is_local and node.type in shape.values):
+    if namer is None or (is_local and node.type in shape.values and not shape.is_function(node)):
         return ()
     return namer(node)
 
 
 def _inside(
     shape: Shape, node: Node, place: _Place, names: Sequence[Name], begins: tuple[Node, ...]
-) -> Iterable[_Place]:
-    kind = node.type
+) -> Sequence[_Place]:
+    """Where definitions inside of a node are looked for: nowhere, or in the node, qualified by what it is."""
+    kind, scope = node.type, place.scope
     is_local = place.is_local or kind in shape.functions
-    if names:
-        scope = (*place.scope, *names[0])
-        return (_Place(node, scope, is_local),) if len(scope) < limits.SYMBOL_DEPTH_MAX else ()
-    if kind in shape.wrappers or (kind in shape.lists and _is_one(shape, node)):
-        return (_Place(node, place.scope, is_local, begins),)
-    if kind in shape.scopes:
-        return tuple(_Place(node, (*place.scope, *name), is_local) for name in shape.scopes[kind](node)[:1])
-    if kind in shape.holders or kind in shape.lists or kind in shape.defines or kind == "ERROR":
-        return (_Place(node, place.scope, is_local),)
-    return ()
+    if len(scope) >= limits.SYMBOL_DEPTH_MAX:
+        return ()
+    if not names and kind in shape.spaces:
+        return (_entered(shape, place, node, node),)
+    is_wrapper = kind in shape.wrappers or (kind in shape.lists and _is_one(shape, node))
+    if names or kind in shape.scopes:
+        scope = (*scope, *next(iter(names or shape.scopes[kind](node)), ()))
+    elif not (is_wrapper or kind in shape.holders or kind in shape.lists or kind in shape.defines or kind == "ERROR"):
+        return ()
+    return (_Place(node, scope, place.spaces, is_local, begins if is_wrapper and not names else ()),)
+
+
+def _entered(shape: Shape, place: _Place, space: Node, node: Node) -> _Place:
+    """A namespace around what is inside of a node, or, where it has no body, around what follows."""
+    name = next(iter(shape.spaces[space.type](space)), ())
+    spaces = place.spaces + len(name) if place.spaces == len(place.scope) else place.spaces
+    return _Place(node, (*place.scope, *name), spaces)
 
 
 def _is_one(shape: Shape, node: Node) -> bool:
-    return sum(child.type not in shape.comments for child in node.named_children) == 1
+    return sum(child.type in shape.defines for child in node.named_children) == 1
 
 
-def values(grammar: Grammar, root: Node) -> list[Valued]:
-    """Every name that a literal or expression is given to, qualified by definitions and by keys around it, in order."""
+def values(grammar: Grammar, root: Node, places: Sequence[int]) -> list[Valued]:
+    """Every name that a literal or expression is given to, qualified by definitions and by keys around it, in order.
+
+    Only where one of the offsets ``places`` lies.
+    """
     shape, found = grammar.shape, []
-    stack: list[tuple[Node, Name]] = [(root, ())]
+    stack: list[tuple[Node, Name, Name]] = [(root, (), ())]
     while stack:
-        node, scope = stack.pop()
-        kind, children = node.type, node.children
-        if kind in shape.assigns:
-            given = [(key_parts(text_of(left)), right) for left, right in _given(node, *shape.assigns[kind])]
-            found += [Valued((*scope, *name), text_of(right)) for name, right in given if name]
-            scope = (*scope, *given[0][0]) if len(given) == 1 else scope
-        elif kind in shape.defines or kind in shape.scopes:
-            names = (shape.defines.get(kind) or shape.scopes[kind])(node)
-            scope = (*scope, *names[0]) if len(names) == 1 else scope
+        node, scope, own = stack.pop()
+        kind = node.type
+        given = _given(node, *shape.assigns[kind]) if kind in shape.assigns else ()
+        named = [(shape.target(left), right) for left, right in given]
+        if own and [name for name, _ in named] == [own]:
+            scope = scope[: -len(own)]  # the definition around it is of this very name
+        found += [Valued((*scope, *name), text_of(right)) for name, right in named if name]
+        inner = named[0][0] if len(named) == 1 else () if named else _only(shape, node)
+        own = inner if not named and kind in shape.values else own if not inner else ()
+        scope = (*scope, *inner)
         if len(scope) <= limits.SYMBOL_DEPTH_MAX:
-            stack += [(child, scope) for child in reversed(children) if child.is_named]
+            inside = (child for child in node.named_children if _holds(child, places))
+            stack += [(child, scope, own) for child in reversed(list(inside))]
     return found
 
 
-def _given(node: Node, name_field: str, value_field: str) -> list[tuple[Node, Node]]:
-    """The names of an assignment with the value of each: ``a, b = 1, 2`` has two, ``a = b = 1`` is a with the last one."""
-    left, right = node.child_by_field_name(name_field), _value(node, value_field)
+def _only(shape: Shape, node: Node) -> Name:
+    """The one name that a node defines or qualifies by; () where it has none or several."""
+    for table in (shape.defines, shape.scopes, shape.spaces):
+        names = table[node.type](node) if node.type in table else ()
+        if len(names) == 1:
+            return names[0]
+    return ()
+
+
+def _given(node: Node, name_field: str, value_field: str) -> Sequence[tuple[Node, Node]]:
+    """The names of an assignment with the value of each: ``a, b = 1, 2`` has two, in ``a = b = 1`` a has the last one."""
+    right = _value(node, value_field)
     while right is not None and right.type == node.type:
         right = _value(right, value_field)
-    if left is None or right is None:
-        return []
-    lefts, rights = left.named_children, right.named_children
-    is_list = left.type.endswith("_list") or left.type.endswith("_pattern")
-    if is_list and len(lefts) == len(rights):
-        return list(zip(lefts, rights, strict=True))
-    return [(left, right)]
+    lefts = [one for one in node.children_by_field_name(name_field) if one.is_named] or list(node.named_children[:1])
+    if right is None or not lefts:
+        return ()
+    if len(lefts) == 1 and lefts[0].type.endswith("_list"):
+        lefts = list(lefts[0].named_children)
+    rights = right.named_children if right.type.endswith("_list") else [right]
+    return list(zip(lefts, rights, strict=True)) if len(lefts) == len(rights) else [(lefts[0], right)]
 
 
 def _value(node: Node, field: str) -> Node | None:
     """The value in its field, or what follows the ``=`` where the grammar has no field for it."""
     value = node.child_by_field_name(field)
     if value is None:
-        kinds = [child.type for child in node.children]
-        value = node.children[-1] if "=" in kinds[:-1] else None
+        marks = [child.type in ("=", "=>") for child in node.children[:-1]]
+        value = node.children[-1] if any(marks) else None
     return value

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from memd_daemon.ground.names import Name
-from memd_daemon.ground.shapes import BY_NAME, Node, Shape, all_by, kinds, text_of, verbatim
+from memd_daemon.ground.shapes.shape import Node, Shape, all_by, kinds, plain, text_of, verbatim
 
 
 def _assigned(node: Node) -> Sequence[Name]:
@@ -32,7 +32,7 @@ def _aliased(node: Node) -> Sequence[Name]:
 
 PYTHON: Final = Shape(
     defines={
-        **all_by(BY_NAME, "function_definition class_definition"),
+        **all_by(plain, "function_definition class_definition"),
         "assignment": _assigned,
         "type_alias_statement": _aliased,
     },
@@ -51,5 +51,5 @@ PYTHON: Final = Shape(
         "typed_default_parameter": ("name", "value"),
         "pair": ("key", "value"),
     },
-    statements={"expression_statement": "string"},
+    prose={"expression_statement": "string"},
 )
