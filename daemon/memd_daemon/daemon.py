@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from memd_client import __version__, api, wire
+from memd_daemon import limits
 from memd_daemon.mcp_door import Door
 from memd_daemon.redact import Redactor
 from memd_daemon.service import (
@@ -92,6 +93,7 @@ class Daemon:
         self.watch.close()
         self.retention.close()
         self._deliverer.close()
+        self.parts.reading.join(limits.RESULTS_WAIT_S)
         self.parts.search.close()
         self.parts.ledger.close()
         self.parts.store.close()

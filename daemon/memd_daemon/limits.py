@@ -154,6 +154,29 @@ SLUG_MAX_CHARS: Final = 80  # a name, not a sentence: half a line
 NEAR_TERMS: Final = (
     12  # the rarest words of a text, by which what is near to it is looked for: 40% of a long claim of 30
 )
+# where words come from, as in evidence.md (index/shingles.py says what these make sure of)
+SHINGLE_UNITS: Final = 5  # words of one hash: of four, many are everybody's ("at the end of")
+SHINGLE_WINDOW: Final = 2  # neighbours of which one is kept: two thirds of all, 5.3 bytes a word
+UNSPACED_UNIT_WEIGHT: Final = 0.5  # a character of a script without spaces: a word there has two
+COPIED_WORDS: Final = 12.0  # in a row that a tool's result has: a claim taken from there. 14 in a row are sure to give them
+COPIED_SHORT_WORDS: Final = 6.0  # enough where they are COPIED_SHARE of the note: of 8 copied words a note is told to be a copy
+COPIED_SHARE: Final = 0.5
+COPIED_RULE_WORDS: Final = 8.0  # in a row that make no directive: who asks for a rule can say it in words of his own
+RESULT_MAX_CHARS: Final = 1024 * 1024  # of one result, its beginning and its end: ten times what a model is shown
+RESULT_HASHES_SESSION_MAX: Final = 500_000  # 4 MB: some million tokens of results; then the oldest result goes
+RESULTS_SESSION_MAX: Final = 4_000  # likewise: many tools say a few words each
+RESULT_HASHES_MAX: Final = 1_500_000  # 12 MB, of all sessions
+RESULTS_MAX: Final = 20_000
+RESULTS_LATELY_MS: Final = 24 * 3600 * 1000  # a write outside any session is held against every session's results since
+RESULTS_WAIT_S: Final = 5.0  # a write waits so long for results that have come and were not looked at yet
+RESULT_FILES_MAX: Final = 64  # of the repository, that a command and its output name and that are looked at
+RESULT_NAMES_MAX: Final = 2_000  # words of a call, and lines of its output, that may name them
+RESULT_FOLDERS_MAX: Final = 6  # that the call names, from which they are looked for too
+RESULT_FILE_MAX_BYTES: Final = 2 * 1024 * 1024  # a larger one is nobody's prose; what is read of it counts as a document's
+FILES_TRACKED_KNOWN_MAX: Final = 10_000  # of which it is known that git has them
+RESULT_TURNS_LOOKED_AT: Final = 500  # of a session: who said the words first
+QUERY_VALUE_MAX_CHARS: Final = 15  # of an address's parameter: no secret in the table is shorter than 16
+
 NEAR_CANDIDATES: Final = 6  # of these so many are compared with it: nobody reads through more
 DERIVED_SHINGLE_SHARE: Final = 0.3  # model.md, section 5
 SHINGLE_WORDS: Final = 3

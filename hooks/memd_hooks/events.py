@@ -23,6 +23,7 @@ class Moment(StrEnum):
     SESSION_START = "session-start"
     PROMPT_SUBMIT = "prompt-submit"
     READ = "read"
+    TOOL_RESULT = "tool-result"  # a tool has given something else than a file that was read; nothing is ever said then
     PRE_EDIT = "pre-edit"
     POST_COMPACTION = "post-compaction"
     SUBAGENT_START = "subagent-start"
@@ -42,6 +43,16 @@ class StartSource(StrEnum):
     COMPACT = "compact"
 
 
+class ResultKind(StrEnum):
+    """What a tool's result was taken from."""
+
+    PAGE = "page"  # of the web, by its address
+    SEARCH = "search"  # what a search of the web found
+    FILE = "file"
+    SHELL = "shell"  # what a command of the session's shell printed, or a search through files found
+    TOOL = "tool"  # any other tool
+
+
 class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One hook call, understood. Empty strings and tuples stand for what the harness did not say."""
 
@@ -58,6 +69,9 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     tool: str = ""  # the client's own name of it; at a memd-call memd's
     tool_use_id: str = ""
     tool_input: bytes = b""  # the tool call's input as canonical JSON: equal bytes are the very same call
+    result: bytes = b""  # what the tool gave, as the client writes it: `Harness.result_text` reads it
+    result_kind: ResultKind | None = None
+    result_from: str = ""  # the page's address, the words searched for, the file as given, or the tool's name
     paths: tuple[str, ...] = ()  # files read or about to be edited, as given (absolute, relative, with ..)
     permission_mode: str = ""  # "plan" forbids holding an edit
     reason: str = ""  # why a session ends
@@ -89,3 +103,7 @@ class Harness(Protocol):
     def parse(self, event: str, stdin: bytes, cwd: str, env: Mapping[str, str]) -> HookEvent | None: ...
 
     def render(self, event: HookEvent, answer: HookAnswer) -> bytes: ...
+
+    def result_text(self, raw: bytes) -> str:
+        """The words of a tool's result (`HookEvent.result`), or of its input; "" for what cannot be read."""
+        ...

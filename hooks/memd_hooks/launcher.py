@@ -42,6 +42,7 @@ SCRIPTS: Mapping[Moment, str] = {
     Moment.STOP: "prompt_submit",
     Moment.SESSION_END: "prompt_submit",
     Moment.READ: "pre_edit",
+    Moment.TOOL_RESULT: "pre_edit",
     Moment.PRE_EDIT: "pre_edit",
     Moment.POST_COMPACTION: "post_compaction",
     Moment.GIT_COMMIT: "git_commit",

@@ -1,4 +1,4 @@
-"""Hook script: before an edit, and after a file was read.
+"""Hook script: before an edit, after a file was read, and after another tool gave its result.
 
 Run as `python -I -S pre_edit.py EVENT HARNESS`; see carry.py.
 """
@@ -12,6 +12,6 @@ try:
     sys.path[:0] = [parent, parent.rpartition("/")[0] + "/client"]
     from memd_hooks import carry
 
-    carry.main(("pre-edit", "read"))
+    carry.main(("pre-edit", "read", "tool-result"))
 finally:
     posix._exit(0)  # also when nothing could be imported: no traceback, no exit code

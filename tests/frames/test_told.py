@@ -23,6 +23,8 @@ GIVEN: dict[str, Any] = {
     "what": "an auto-captured note",
     "type_": "document",
     "path": "src/app.py",
+    "origin": "document https://docs.example/importer",
+    "words": 16,
     "why": told.WAS_SHOWN,
     "reason": "measured again",
 }

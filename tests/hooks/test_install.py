@@ -56,6 +56,7 @@ def test_every_registration_stands_in_the_settings(place: Place) -> None:
         for group in groups
     ]
     keys = {"type", "command", "timeout"}
+    results = "Bash|Grep|WebFetch|WebSearch|ReadMcpResourceTool|mcp__(?!memd__).*"
     assert seen == [
         ("SessionStart", "startup|resume|clear|fork", ["session-start", "claude"], keys),
         ("SessionStart", "compact", ["post-compaction", "claude"], keys),
@@ -63,6 +64,8 @@ def test_every_registration_stands_in_the_settings(place: Place) -> None:
         ("PreToolUse", "Edit|Write|NotebookEdit", ["pre-edit", "claude"], keys),
         ("PreToolUse", "mcp__memd__.*", ["pre-edit", "claude"], keys),
         ("PostToolUse", "Read", ["read", "claude"], keys),
+        ("PostToolUse", results, ["tool-result", "claude"], keys),
+        ("PostToolUseFailure", results, ["tool-result", "claude"], keys),
         ("SubagentStart", None, ["subagent-start", "claude"], keys),
         ("SessionEnd", None, ["session-end", "claude"], keys),
     ]
@@ -205,7 +208,7 @@ def test_a_link_stays_a_link(place: Place) -> None:
     place.settings.symlink_to("../dotfiles/claude.json")
     place.install()
     assert place.settings.is_symlink()
-    assert len(place.commands()) == 8
+    assert len(place.commands()) == 10
     place.uninstall()
     assert place.settings.readlink() == Path("../dotfiles/claude.json")
     assert kept.read_text() == CORPUS["tabs"]

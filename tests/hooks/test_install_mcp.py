@@ -138,7 +138,7 @@ def test_what_cannot_be_read_is_left_alone(place: Place, content: str) -> None:
     done = place.install()
     assert [refusal.path for refusal in done.refusals] == [place.config]
     assert place.config.read_bytes() == content.encode("utf-8", "surrogateescape")
-    assert len(place.commands()) == 8
+    assert len(place.commands()) == 10
 
 
 def test_another_program_of_that_name_is_not_overwritten(place: Place) -> None:
@@ -358,7 +358,7 @@ def test_permissions_of_another_shape_are_refused_only_when_asked_for(place: Pla
     """The hooks need nothing of them."""
     place.write('{"permissions": []}')
     place.install()
-    assert len(place.commands()) == 8
+    assert len(place.commands()) == 10
     place.allowed = claude.READ_PERMISSIONS
     assert "`permissions` should be an object" in str(place.install().refusals[0])
 

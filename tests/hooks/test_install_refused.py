@@ -49,7 +49,7 @@ def test_somebody_who_writes_meanwhile_is_heard(place: Place, monkeypatch: pytes
     monkeypatch.setattr(registry, "save", save_and_be_overtaken)
     install.apply(plan)
     assert json.loads(place.settings.read_text())["model"] == "haiku"
-    assert len(place.commands()) == 8
+    assert len(place.commands()) == 10
     place.uninstall()
     assert place.settings.read_text() == '{\n  "model": "haiku"\n}\n'
 
@@ -77,7 +77,7 @@ def test_two_installs_at_once_are_one(place: Place) -> None:
     with ThreadPoolExecutor(2) as pool:
         done = list(pool.map(lambda _: place.install(), range(4)))
     assert sum(len(d.steps) for d in done) == 1
-    assert len(place.commands()) == 8
+    assert len(place.commands()) == 10
 
 
 def test_hooks_of_a_home_that_was_deleted_are_taken_out(place: Place) -> None:

@@ -5,10 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.desk import Desk, desk_at
+from tests.service.copying import README
+from tests.service.desk import Desk, desk_at, git
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     with desk_at(tmp_path) as one:
         yield one
+
+
+@pytest.fixture
+def live(desk: Desk) -> Desk:
+    """A session in a repository with a README."""
+    (desk.repo / "README.md").write_text(README)
+    git(desk.repo, "add", "-A")
+    git(desk.repo, "commit", "-qm", "Say how to push")
+    desk.start("s1")
+    return desk

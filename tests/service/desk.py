@@ -94,6 +94,22 @@ class Desk:
         )
         return self.hook("read", payload)
 
+    def result(self, tool: str, tool_input: dict[str, Any], response: Any, session: str = "s1", **more: Any) -> str:
+        """What a tool gave; ``more``: agent_id, cwd."""
+        payload = self.payload(
+            "PostToolUse",
+            session,
+            **{
+                "prompt_id": "p1",
+                "tool_name": tool,
+                "tool_input": tool_input,
+                "tool_response": response,
+                "tool_use_id": f"toolu_{os.urandom(8).hex()}",
+                **more,
+            },
+        )
+        return self.hook("tool-result", payload)
+
     def edit(
         self, path: str, session: str = "s1", prompt_id: str = "p1", new: str = "b", use: str = "", **more: Any
     ) -> str:

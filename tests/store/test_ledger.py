@@ -6,22 +6,23 @@ from pathlib import Path
 import pytest
 from tests.store.ledger_contract import A, LedgerContract, delivery
 from tests.store.ledger_time_contract import LedgerTimeContract
+from tests.store.results_contract import ResultsContract
 from tests.store.stale_contract import StaleContract
 
 from memd_daemon.store.lmdb_log import LmdbLedger, open_ledger
 from memd_daemon.store.memory_log import MemoryLedger
 
 
-class TestMemoryLedger(LedgerContract, LedgerTimeContract, StaleContract):
-    """Everything in the two contracts."""
+class TestMemoryLedger(LedgerContract, LedgerTimeContract, ResultsContract, StaleContract):
+    """Everything in all contracts."""
 
     @pytest.fixture
     def ledger(self) -> MemoryLedger:
         return MemoryLedger()
 
 
-class TestLmdbLedger(LedgerContract, LedgerTimeContract, StaleContract):
-    """Everything in the two contracts."""
+class TestLmdbLedger(LedgerContract, LedgerTimeContract, ResultsContract, StaleContract):
+    """Everything in all contracts."""
 
     @pytest.fixture
     def ledger(self, home: Path) -> Iterator[LmdbLedger]:

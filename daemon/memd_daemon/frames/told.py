@@ -149,6 +149,15 @@ def from_source(type_: str) -> str:
     return f"a note of source {type_}"
 
 
+def source_captured(origin: str, words: int) -> str:
+    """``origin``: a source as a note's header has it, or `of_repository`."""
+    return f"recorded as from {origin}: {words} or more of its words in a row stand in what that gave"
+
+
+def of_repository(path: str) -> str:
+    return f"{path} of this repository"
+
+
 AUTO_CAPTURED: Final = "an auto-captured note"
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -30,10 +31,11 @@ class Behind:
                 self._thread = threading.Thread(target=self._run, name="memd-behind", daemon=True)
                 self._thread.start()
 
-    def join(self) -> None:
-        """Waits until nothing is left to do."""
-        while (thread := self._thread) is not None:
-            thread.join()
+    def join(self, patience_s: float | None = None) -> None:
+        """Waits until nothing is left to do, or so long."""
+        end = None if patience_s is None else time.monotonic() + patience_s
+        while (thread := self._thread) is not None and (end is None or time.monotonic() < end):
+            thread.join(None if end is None else max(0.0, end - time.monotonic()))
 
     def _run(self) -> None:
         with contextlib.ExitStack() as fallen:

@@ -22,7 +22,7 @@ from memd_daemon import limits
 from memd_daemon.model.delivery import Context, Delivery
 from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.rules import Candidate, Decision, Situation, decide
-from memd_daemon.service import candidates, capture, holds, names, notices, policy_rules
+from memd_daemon.service import candidates, capture, holds, names, notices, policy_rules, tool_results
 from memd_daemon.service.clients import Client, client_above
 from memd_daemon.service.contexts import DELIVERED, OFFERED, continuing, entered, is_owed, sessions_of
 from memd_daemon.service.decisions import Decisions
@@ -133,6 +133,10 @@ class Deliverer:
                 capture.record_commit(self._parts, event, place, pid=pid)
             return b""
         if not event.session:
+            return b""
+        if not hook.is_probe:
+            tool_results.heard(self._parts, harness, event, place)
+        if event.moment == Moment.TOOL_RESULT:
             return b""
         looks = known is None or event.moment in CLIENT_MOMENTS
         client = client_above(pid, self._names, event.harness) if looks and pid else None

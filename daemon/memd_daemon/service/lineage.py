@@ -31,6 +31,14 @@ def kin_of(parts: Parts, snapshot: Snapshot, content: str, asker: Asker, not_of:
     return Kin(derived_from=tuple(sorted(derived)), informed_by=tuple(sorted(of_turn - derived - not_of - NO_NOTES)))
 
 
+def told_to(parts: Parts, asker: Asker) -> set[bytes]:
+    """Uids of the notes that stand in the writer's context, or that it asked for there."""
+    if not asker.session:
+        return set()
+    with parts.ledger.read() as ledger:
+        return _told(ledger, asker)
+
+
 def _told(ledger: LedgerSnapshot, asker: Asker) -> set[bytes]:
     """What stands in the writer's context, and what it asked for there.
 

@@ -11,6 +11,7 @@ import msgspec
 from memd_daemon import limits
 from memd_daemon.ground.checkouts import Checkouts
 from memd_daemon.ground.files import FileGround
+from memd_daemon.ground.tracked import Tracked
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uuid7
 from memd_daemon.model.note import Note
@@ -62,6 +63,8 @@ class Parts:
     tally: Tally = field(default_factory=Tally)
     behind: Behind = field(default_factory=Behind)
     findings: Findings = field(default_factory=Findings)
+    reading: Behind = field(default_factory=Behind)  # what tools gave, taken apart one after the other
+    tracked: Tracked = field(default_factory=Tracked)
     said: Said = field(default_factory=Said)
     struck: Struck = field(default_factory=Struck)
     calls: Calls = field(default_factory=Calls)

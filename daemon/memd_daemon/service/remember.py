@@ -13,7 +13,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Actor, Belief, Currency, Provenance
-from memd_daemon.service import again, ladder, lineage, same, shown
+from memd_daemon.service import again, copied, ladder, lineage, same, shown
 from memd_daemon.service.asker import UNKNOWN_AGENT, Asker, asker_of
 from memd_daemon.service.claim import Claim
 from memd_daemon.service.fall import fall_drafts, fallen_above, supersede_drafts
@@ -91,6 +91,7 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
     asker = asker_of(parts.ledger, request.env, request.surface)
     place = place_of(parts, request.cwd)
     wanted = ladder.placed(parts, request, check(parts, request, asker, place))
+    wanted = copied.captured(parts, request, asker, wanted)
     try:
         with parts.store.read() as snapshot:
             ready = _ready(parts, snapshot, request, asker, wanted)
@@ -135,7 +136,7 @@ def _ready(parts: Parts, snapshot: Snapshot, request: api.Remember, asker: Asker
         fallen=frozenset(fallen_above(snapshot, built.derived_from)),
         claim=claim,
         tombstones=tombstones,
-        told=[*others.told, *unbound, *_lowered(snapshot, wanted, kin)],
+        told=[*wanted.told, *others.told, *unbound, *_lowered(snapshot, wanted, kin)],
         given=request.content,
     )
 

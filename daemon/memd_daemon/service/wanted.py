@@ -52,6 +52,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     process: bool = False
     reason: str = ""
     level: str = ""
+    told: tuple[str, ...] = ()  # what its writer is told of it
     slug: str = ""
     why: str = ""  # of a principle or doctrine: what made it one
 

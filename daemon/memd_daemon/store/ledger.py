@@ -12,7 +12,8 @@ import msgspec
 
 from memd_daemon.limits import LEDGER_PAGE_ROWS, TOLD_KNOWN_MAX
 from memd_daemon.model.delivery import NO_NOTES, Context, DeliveredNote, Delivery, DeliveryState, Hold, HoldOutcome
-from memd_daemon.store import keys
+from memd_daemon.model.tool_result import ToolResult
+from memd_daemon.store import keys, results
 from memd_daemon.store.kv import Keeper, Reading, Writing
 from memd_daemon.store.prune import prune
 from memd_daemon.store.stale import FlagRows
@@ -242,6 +243,20 @@ class TableLedger(FlagRows):
             return prune(self._keeper, before, is_gone, rest)
         finally:
             self._told.forget()
+
+    # --- what tools gave
+
+    def put_result(self, result: ToolResult) -> None:
+        """Adds it; the oldest go where there are too many (results.py)."""
+        self._keeper.writing(lambda kv: results.put(kv, result))
+
+    def results_of(self, session: str) -> list[ToolResult]:
+        with self._keeper.reading() as kv:
+            return list(results.of_session(kv, session))
+
+    def results_since(self, at: int) -> list[ToolResult]:
+        with self._keeper.reading() as kv:
+            return results.since(kv, at)
 
     # --- holds
 

@@ -22,6 +22,7 @@ from memd_daemon.model.delivery import Context, Delivery, Hold, HoldOutcome
 from memd_daemon.model.event import Stored
 from memd_daemon.model.note import Note
 from memd_daemon.model.stale_flag import StaleFlag
+from memd_daemon.model.tool_result import ToolResult
 from memd_daemon.model.trust import Identity
 from memd_daemon.model.turn import Turn
 
@@ -356,9 +357,21 @@ class Ledger(LedgerSnapshot, Protocol):
         """Records what came of a hold, unless something has already. ``at``: UTC, Unix ms."""
         ...
 
+    def put_result(self, result: ToolResult) -> None:
+        """Adds what a tool gave; the oldest of its session, or of all, go where there are too many."""
+        ...
+
+    def results_of(self, session: str) -> list[ToolResult]:
+        """What tools gave this session, oldest first."""
+        ...
+
+    def results_since(self, at: int) -> list[ToolResult]:
+        """What tools gave any session then (UTC, Unix ms) or later, oldest first."""
+        ...
+
     def prune(self, before: int, is_gone: Callable[[bytes], bool], rest: Callable[[], None]) -> int:
-        """Takes away deliveries older than ``before`` (UTC, Unix ms), contexts that were not heard of since, and who was shown the
-        notes of which ``is_gone``; gives the number of deliveries.
+        """Takes away deliveries and tools' results older than ``before`` (UTC, Unix ms), contexts that were not heard of since, and
+        who was shown the notes of which ``is_gone``; gives the number of deliveries.
 
         Slice by slice, with a ``rest`` between two; what that raises ends it. What stands in a context that lives on stays.
         """

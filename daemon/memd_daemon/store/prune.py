@@ -1,4 +1,4 @@
-"""What the ledger lets go: deliveries, contexts and stale flags that are old, with every row that follows from them.
+"""What the ledger lets go: deliveries, contexts, tools' results and stale flags that are old, and every row that follows from them.
 
 The ledger is on the way of each hook, so it is gone through in slices: a page is read, a few rows are taken away in one write, and
 between two slices the caller rests. A ledger that was left half-way is no worse for it: each write takes whole deliveries.
@@ -17,7 +17,7 @@ import msgspec
 from memd_daemon.limits import LEDGER_PAGE_ROWS, PRUNE_AT_ONCE
 from memd_daemon.model.delivery import Context, Delivery
 from memd_daemon.model.ids import UID_BYTES
-from memd_daemon.store import keys, stale
+from memd_daemon.store import keys, results, stale
 from memd_daemon.store.kv import Keeper, Reading, Writing
 
 T = TypeVar("T")
@@ -41,6 +41,8 @@ def prune(keeper: Keeper, before: int, is_gone: Callable[[bytes], bool], rest: C
         for ended in _fews([key for key, raw in page if _contexts.decode(raw).last_at < before]):
             keeper.writing(partial(_drop_contexts, ended, before))
             rest()
+    while keeper.writing(lambda kv: results.drop_before(kv, before, PRUNE_AT_ONCE)):
+        rest()
     for page in _pages(keeper, keys.STALE, rest):
         for old in _fews([row for row in page if stale.is_old(row[1], before, is_gone)]):
             keeper.writing(partial(_drop_flags, old))

@@ -24,7 +24,8 @@ from typing import Any
 
 import msgspec
 
-from memd_hooks.events import HookAnswer, HookEvent, Moment, StartSource
+from memd_hooks.events import HookAnswer, HookEvent, Moment, ResultKind, StartSource
+from memd_hooks.harness import claude_results
 from memd_hooks.harness.claude_tags import TAGS as TAGS
 
 NAME: str = "claude"
@@ -74,6 +75,8 @@ REGISTRATIONS = (
     Registration("PreToolUse", "|".join(EDIT_TOOLS), Moment.PRE_EDIT, 5),
     Registration("PreToolUse", f"{MCP_PREFIX}.*", Moment.PRE_EDIT, 5),
     Registration("PostToolUse", "Read", Moment.READ, 5),
+    Registration("PostToolUse", claude_results.matcher(MCP_SERVER), Moment.TOOL_RESULT, 5),
+    Registration("PostToolUseFailure", claude_results.matcher(MCP_SERVER), Moment.TOOL_RESULT, 5),
     Registration("SubagentStart", None, Moment.SUBAGENT_START, 10),
     Registration("SessionEnd", None, Moment.SESSION_END, 5),
 )
@@ -157,11 +160,13 @@ class _UserPromptSubmit(_Payload, kw_only=True):
 
 
 class _ToolUse(_Payload, kw_only=True):
-    """PreToolUse and PostToolUse; the tool's answer is not looked at."""
+    """PreToolUse, PostToolUse and PostToolUseFailure; what the tool gave is handed on as it is."""
 
     tool_name: str
     tool_input: msgspec.Raw
     tool_use_id: str | None = None
+    tool_response: msgspec.Raw = msgspec.Raw()
+    error: msgspec.Raw = msgspec.Raw()
 
 
 class _SessionEnd(_Payload):
@@ -194,7 +199,26 @@ def _pre_tool(payload: _ToolUse) -> _Fields | None:
 
 
 def _post_tool(payload: _ToolUse) -> _Fields | None:
-    return _tool(payload, Moment.READ) if payload.tool_name == "Read" else None
+    """What a tool gave; None for memd's own, and for one whose results are not looked at."""
+    kind = None if payload.tool_name.startswith(MCP_PREFIX) else claude_results.kind_of(payload.tool_name)
+    is_file = kind is ResultKind.FILE
+    fields = _tool(payload, Moment.READ) if is_file else _call(payload, Moment.TOOL_RESULT, payload.tool_name)
+    if kind is None or fields is None:
+        return None
+    origin = fields["paths"][0] if is_file else claude_results.origin_of(payload.tool_name, payload.tool_input)
+    return fields | {
+        "result": bytes(payload.tool_response) or bytes(payload.error),
+        "result_kind": kind,
+        "result_from": origin,
+    }
+
+
+result_text = claude_results.text_of
+
+
+def _post_tool_failure(payload: _ToolUse) -> _Fields | None:
+    """A file that could not be read tells nothing."""
+    return _post_tool(payload) if payload.tool_name != "Read" else None
 
 
 def _tool(payload: _ToolUse, moment: Moment) -> _Fields | None:
@@ -234,6 +258,7 @@ _EVENTS: Mapping[str, tuple[type[_Payload], Callable[[Any], _Fields | None]]] = 
     "UserPromptSubmit": (_UserPromptSubmit, _prompt),
     "PreToolUse": (_ToolUse, _pre_tool),
     "PostToolUse": (_ToolUse, _post_tool),
+    "PostToolUseFailure": (_ToolUse, _post_tool_failure),
     "SubagentStart": (_Payload, _subagent_start),
     "Stop": (_Payload, lambda _: {"moment": Moment.STOP}),
     "SessionEnd": (_SessionEnd, _session_end),
@@ -332,6 +357,12 @@ def sample(moment: Moment, cwd: str) -> bytes:
             "tool_input": {"file_path": f"{cwd}/memd-probe"},
             "tool_use_id": "toolu_memd",
         },
+        Moment.TOOL_RESULT: {
+            "tool_name": "Bash",
+            "tool_input": {"command": "true"},
+            "tool_use_id": "toolu_memd",
+            "tool_response": {"stdout": "", "stderr": ""},
+        },
         Moment.PRE_EDIT: {
             "tool_name": "Edit",
             "tool_input": {"file_path": f"{cwd}/memd-probe"},
@@ -366,7 +397,11 @@ _CLIENT_EVENTS: Mapping[Moment, str] = {
     Moment.SUBAGENT_START: "SubagentStart",
 }
 # Events at which nothing is ever said.
-_SILENT_EVENTS: Mapping[Moment, str] = {Moment.STOP: "Stop", Moment.SESSION_END: "SessionEnd"}
+_SILENT_EVENTS: Mapping[Moment, str] = {
+    Moment.STOP: "Stop",
+    Moment.SESSION_END: "SessionEnd",
+    Moment.TOOL_RESULT: "PostToolUse",
+}
 _OUTPUT_KEYS = frozenset(("hookEventName", "additionalContext", "permissionDecision", "permissionDecisionReason"))
 
 

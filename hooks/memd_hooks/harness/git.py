@@ -46,6 +46,11 @@ def render(event: HookEvent, answer: HookAnswer) -> bytes:
     return b""
 
 
+def result_text(raw: bytes) -> str:
+    """Nothing: git has no tools."""
+    return ""
+
+
 def cost_units(text: str) -> int:
     """Characters; nothing is ever sent."""
     return len(text)

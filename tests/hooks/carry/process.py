@@ -16,6 +16,7 @@ EVENTS = {
     "session-end": "prompt_submit",
     "pre-edit": "pre_edit",
     "read": "pre_edit",
+    "tool-result": "pre_edit",
     "session-start": "session_start",
     "subagent-start": "session_start",
     "post-compaction": "post_compaction",

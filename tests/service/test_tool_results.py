@@ -1,0 +1,75 @@
+"""What is kept of what tools gave: where it came from, and no word of it."""
+
+import pytest
+
+from memd_daemon import limits
+from memd_daemon.service import tool_results
+from tests.service.copying import PAGE, README, URL, page, results, shell, written
+from tests.service.desk import Desk
+from tests.service.test_settings import change
+
+
+def test_of_a_text_nothing_is_kept_but_hashes(live: Desk) -> None:
+    """No word of the page, and of its address nothing secret."""
+    address = f"https://anna:hunter2@docs.example/p?id=7&token={'k3y' * 9}&flag#part"
+    live.result("WebFetch", {"url": address}, {"result": PAGE})
+    (kept,) = results(live)
+    assert kept.ref == "https://docs.example/p?id=7&token=…&flag"
+    stored = b"".join(file.read_bytes() for file in (live.home / "store/ledger").iterdir())
+    assert b"growing pause" not in stored
+    assert b"hunter2" not in stored
+
+
+@pytest.mark.parametrize(
+    ("address", "kept"),
+    [
+        ("https://a.example/x", "https://a.example/x"),
+        ("https://a.example:8443/x?q=", "https://a.example:8443/x?q="),
+        ("https://u@a.example/?a=1&b=2", "https://a.example/?a=1&b=2"),
+        ("https://a.example/?" + "x" * 40, "https://a.example/?…"),
+        ("https://a.example/?sig=" + "x" * 40 + "&p=2", "https://a.example/?sig=…&p=2"),
+        ("https://[bad/?token=x#y", "https://[bad/"),
+        ("", ""),
+    ],
+)
+def test_an_address_is_kept_without_what_opens_it(desk: Desk, address: str, kept: str) -> None:
+    """No user, no fragment, no long value."""
+    assert tool_results.address_kept(desk.daemon.parts, address) == kept
+
+
+def test_a_line_is_a_line(live: Desk) -> None:
+    """Whatever an origin is called, it stands in a header."""
+    live.result("WebSearch", {"query": "two\nlines \x1b[31m" + "and more " * 40}, {"results": [PAGE]})
+    (kept,) = results(live)
+    assert kept.ref.startswith("search: two lines")
+    assert len(kept.ref) <= limits.LINE_MAX_CHARS
+    assert kept.ref.isprintable()
+
+
+def test_words_are_kept_once(live: Desk) -> None:
+    """The same page again adds nothing."""
+    page(live)
+    before = results(live)
+    page(live)
+    assert results(live) == before != []
+
+
+def test_a_pause_keeps_nothing(live: Desk) -> None:
+    """As of prompts."""
+    change(live, "pause", "on")
+    page(live)
+    assert results(live) == []
+
+
+def test_a_probe_keeps_nothing(live: Desk) -> None:
+    """It asks whether the path works."""
+    payload = live.payload("PostToolUse", "s1", tool_name="WebFetch", tool_input={"url": URL}, tool_response=PAGE)
+    assert live.hook("tool-result", payload, probe=True) == ""
+    assert results(live) == []
+
+
+def test_a_long_result_is_known_by_its_beginning_and_its_end(live: Desk) -> None:
+    """What lies between is more than any model is shown."""
+    filler = "filler " * (limits.RESULT_MAX_CHARS // 7)
+    shell(live, "curl x", f"{README}{filler}{PAGE}")
+    assert written(live) == ("tool", "Bash")
