@@ -59,6 +59,7 @@ PROMPT_CANDIDATES: Final = 20  # what may pass the gate at one prompt, before th
 GROUND_DEADLINE_MS: Final = (
     20  # a status that takes longer is told as "changed since — verify" now, and truly next time
 )
+PARSED_ON_HOOK_MAX_BYTES: Final = 64 * 1024  # of source: parsed in under 20 ms; a larger file waits for the next look
 GIT_DEADLINE_S: Final = 5.0  # a git call off the hook path
 GIT_HISTORY_DEADLINE_S: Final = (
     60.0  # of reading a whole history behind the answers: a million commits take a few seconds
@@ -76,6 +77,7 @@ SYMBOL_DEPTH_MAX: Final = 16  # names within names; deeper than any person write
 NUMBER_MAX_CHARS: Final = 200  # of one literal that is compared by its value; beyond it is text
 LINES_LOOKED_AT_MAX: Final = 1_000  # windows of one file hashed to find a stretch of lines again, the nearest first
 LINES_HASHED_MAX_BYTES: Final = 4 * 1024 * 1024  # in these together: 10 ms
+PARSED_ON_HOOK_MAX_BYTES: Final = 64 * 1024  # of source: parsed in under 20 ms; a larger file waits for the next look
 GIT_DEADLINE_S: Final = 5.0  # a git call off the hook path
 GIT_HISTORY_DEADLINE_S: Final = (
     60.0  # of reading a whole history behind the answers: a million commits take a few seconds
@@ -235,6 +237,13 @@ HOOK_SAMPLES_KEPT: Final = 512  # durations per event that `status` takes its pe
 # ground, kept and read
 RACY_MTIME_MS: Final = 50  # a file written this shortly before it was hashed may be written again under the same mtime
 GROUND_FILES_KNOWN_MAX: Final = 100_000  # states of files kept in memory; past it they are hashed anew
+GROUND_CONTENTS_KNOWN_MAX: Final = 10_000  # with what was found out about each: a few hundred bytes, and a parse each spared
+GROUND_HELD_MAX_BYTES: Final = 8 * 1024 * 1024  # of files that one answer takes apart and holds for its other notes
+SOURCE_MAX_BYTES: Final = 4 * 1024 * 1024  # of a file read whole; no part of a larger one is compared
+MENTIONS_MAX: Final = 8  # files that a content names by path, whose hashes are kept
+MENTION_WORDS_MAX: Final = 64  # of a content that may be paths and are looked for on the disk
+ANCHOR_WALK_MAX: Final = 20_000  # names looked at for a bare file name outside git: some 50 ms
+ANCHOR_CHOICES_MAX: Final = 5  # of files or symbols that a refusal offers
 CHECKOUTS_KNOWN_MAX: Final = 200  # directories that hooks came from: a few hundred bytes each
 VIEWS_KNOWN_MAX: Final = 4_000  # of rules, and of notes on files under edit: about 2 KB each
 DERIVED_KNOWN_MAX: Final = 4  # of one lookup's notes: as their files were seen in a few checkouts, or a moment ago

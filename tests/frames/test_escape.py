@@ -105,7 +105,15 @@ def views(draw: st.DrawFn, id_: int) -> NoteView:
         "untrusted": draw(st.booleans()),
         "spoken": draw(spoken()),
         "ground": tuple(
-            GroundStatus(path=path, signal=draw(st.sampled_from(["", "anchor_changed", "anchor_renamed"])), detail=path)
+            GroundStatus(
+                path=path,
+                form=draw(st.sampled_from(["file", "lines", "symbol", "claim"])),
+                part=draw(st.sampled_from(["", "!", "~ "])) + draw(line),
+                mention=draw(st.booleans()),
+                signal=draw(st.sampled_from(["", "anchor_changed", "anchor_renamed", "claim_broken"])),
+                detail=path,
+                to=draw(st.just("") | line),
+            )
             for path in draw(st.lists(line, max_size=2))
         ),
         "proposals": tuple(

@@ -15,7 +15,7 @@ import msgspec
 
 from memd_daemon.frames.escape import escape_line, held_apart
 from memd_daemon.frames.show import state
-from memd_daemon.frames.words import minute
+from memd_daemon.frames.words import minute, target
 from memd_daemon.limits import ID_SHOWN_CHARS
 from memd_daemon.model import event as ev
 from memd_daemon.model.fold import Effect
@@ -84,6 +84,10 @@ class _Names:
     def part(self, text: str) -> str:
         """Of a list whose commas and semicolons are memd's own."""
         return held_apart(text, self.tags, stops=",;")
+
+    def anchors(self, anchors: Iterable[ev.Anchor]) -> str:
+        """As people write them, a proxy by that word; a list, whose semicolons are memd's own too."""
+        return ", ".join(target(a, self.tags, stops=",;") + " (proxy)" * a.proxy for a in anchors)
 
     def listed(self, texts: Iterable[str]) -> str:
         return ", ".join(map(self.part, texts)) or "none"
@@ -172,7 +176,7 @@ def _recorded(payload: msgspec.Struct, names: _Names) -> str:
     parts = (p.kind, f"{p.priority} priority", f"class {p.provenance}", f"scope {p.scope.partition(':')[0]}")
     facts = [", ".join(map(names.part, (*parts, f"source {source}")))]
     facts += [f"under {names.part(p.under)}"] if p.under else []
-    facts += [f"about {names.listed(a.path for a in p.anchors)}"] if p.anchors else []
+    facts += [f"about {names.anchors(p.anchors)}"] if p.anchors else []
     facts += [f"tags {names.listed(p.tags)}"] if p.tags else []
     facts += [f"evidence {_bound(p.evidence, names)}"] if p.evidence else []
     facts += [" ".join(names.part(name) for name in (p.level, p.slug) if name)] if p.level or p.slug else []
@@ -203,7 +207,7 @@ def _revised(payload: msgspec.Struct, names: _Names) -> str:
 
 def _confirmed(payload: msgspec.Struct, names: _Names) -> str:
     anchors = cast(ev.Confirmed, payload).anchors
-    return "confirmed" + (f": {names.listed(a.path for a in anchors)}" if anchors else "")
+    return "confirmed" + (f": {names.anchors(anchors)}" if anchors else "")
 
 
 def _conflict_opened(payload: msgspec.Struct, names: _Names) -> str:
@@ -220,7 +224,7 @@ def _amended(payload: msgspec.Struct, names: _Names) -> str:
     p = cast(ev.Amended, payload)
     changes = [f"priority {names.part(p.priority)}"] if p.priority else []
     changes += [f"tags {names.listed(p.tags)}"] if p.tags is not None else []
-    changes += [f"anchors {names.listed(a.path for a in p.anchors)}"] if p.anchors is not None else []
+    changes += [f"anchors {names.anchors(p.anchors) or 'none'}"] if p.anchors is not None else []
     changes += [f"scope {names.part(p.scope.partition(':')[0])}"] if p.scope else []
     changes += [f"under {names.part(p.under) or 'the whole repository'}"] if p.under is not None else []
     return "amended: " + "; ".join(changes)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from memd_daemon.frames import words
 from memd_daemon.frames.escape import escape_line
-from memd_daemon.frames.words import date, target
+from memd_daemon.frames.words import date, signalled, target
 from memd_daemon.limits import WARNINGS_ALIKE_MAX
-from memd_daemon.model.view import GroundStatus, NoteView
+from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import UNTRUSTED_SOURCES, Currency, Shelf
 
 
@@ -37,7 +37,7 @@ def ground_lines(view: NoteView, tags: Sequence[str]) -> list[str]:
     """What a recall says about the ground: which files, the verdict, and what else bears on its age."""
     if view.revoked:
         return []
-    changed = [_signalled(g, tags) for g in view.ground if g.drifted and not g.unknown]
+    changed = [signalled(g, tags) for g in view.ground if g.drifted and not g.unknown]
     lines = _superseded(view)
     if changed:
         lines.append(words.WARNING_CHANGED.format(anchors=", ".join(changed)))
@@ -48,19 +48,12 @@ def ground_lines(view: NoteView, tags: Sequence[str]) -> list[str]:
 def verdicts(view: NoteView, tags: Sequence[str]) -> list[str]:
     """One VERDICT for the anchors that drifted, then one for each proxy that did."""
     drifted = [g for g in view.ground if g.drifted and not g.unknown]
-    own = [_signalled(g, tags) for g in drifted if not g.proxy]
+    own = [signalled(g, tags) for g in drifted if not g.proxy]
     lines = [words.VERDICT.format(anchors=", ".join(own))] if own else []
     for g in (g for g in drifted if g.proxy):
         clause = words.VERDICT_PROXY.format(path=target(g, tags), date=date(view.confirmed_at))
-        lines.append(words.VERDICT.format(anchors=_signalled(g, tags)) + clause)
+        lines.append(words.VERDICT.format(anchors=signalled(g, tags)) + clause)
     return lines
-
-
-def _signalled(g: GroundStatus, tags: Sequence[str]) -> str:
-    """``path [signal]``, with where it was renamed to or what the claim says now."""
-    lead = "to" if g.signal == "anchor_renamed" else "now:"
-    detail = f" ({lead} {escape_line(g.detail, tags, stops=',')})" if g.detail else ""
-    return f"{target(g, tags)} [{escape_line(g.signal, tags)}]{detail}"
 
 
 def _reinstated(view: NoteView) -> list[str]:

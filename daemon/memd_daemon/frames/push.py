@@ -99,7 +99,7 @@ def _chosen(view: NoteView) -> GroundStatus | Anchor | None:
     there = [g for g in view.ground if g.signal != "absent"]
     ranked = sorted(there, key=lambda g: (not g.drifted, g.path != view.matched_path, g.form == "file"))
     anchors = sorted(view.note.anchors, key=lambda a: (a.path != view.matched_path, a.form == "file"))
-    return next(iter([*ranked, *anchors]), None)
+    return ranked[0] if ranked else anchors[0] if anchors else None
 
 
 def _lines(view: NoteView, tags: Sequence[str]) -> list[str]:

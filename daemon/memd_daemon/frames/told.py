@@ -161,8 +161,22 @@ def of_repository(path: str) -> str:
 AUTO_CAPTURED: Final = "an auto-captured note"
 
 
-def hash_left(path: str) -> str:
-    return f"not found here, so its hash was left: {path}"
+def hash_left(anchor: str) -> str:
+    """``anchor``: as `words.target` has it, here and below."""
+    return f"not found here, so its hash was left: {anchor}"
+
+
+def broken_left(anchor: str, now: str) -> str:
+    """``now``: what its file says instead, as `words.aside` has it."""
+    return f"it does not hold{now}, so it was left; `memd amend` gives the note other anchors: {anchor}"
+
+
+def found_elsewhere(given: str, path: str) -> str:
+    return f"there is no {given} in the current directory; anchored to {path}"
+
+
+def line_instead(symbol: str, path: str, anchor: str) -> str:
+    return f"memd reads no symbols in {path}; anchored to the one line where {symbol} stands: {anchor}"
 
 
 # --- a write that says what a note says already

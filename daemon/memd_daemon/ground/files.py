@@ -1,141 +1,238 @@
-"""File anchors: what is compared, and what can be said of one in the checkout that asks (staleness.md).
+"""What can be said of a note's anchors in the checkout that asks (staleness.md, "Signals").
 
-The digest of a file is the first 16 bytes of SHA-256 over its content with line ends normalized (CRLF and CR become LF), so that
-a checkout with other line ends is the same file. Size, mtime and inode screen: a file whose three did not move since it was last
-hashed is not read again, unless it had been written in the same instant as it was hashed.
+A file anchor is compared by its file's digest (contents.py). A symbol, a stretch of lines or a claim is looked for in the content
+of its file (judged.py), and what was found stays with that content: nothing is taken apart twice. The files that a content names by
+path (`Note.mentions`) are compared like file anchors; one that is gone says nothing, nor does one that an anchor of the note names.
+
+**Precision.** That a file has changed is not told where a block or claim anchor of the same note in that file stands as it was. A
+proxy is apart from this: it stands for the whole file, whatever the note's content is about.
+
+**Gone files** are asked for in the repository's history (renames.py). Where one was renamed, its blocks and claims are looked for
+at its new path: what has changed there is told rather than that it was renamed, since it says more, and where to is told with it.
+
+What cannot be looked at (no permission, no repository any more, no grammar, too large to be taken apart, no time) is `unknown`, and
+told as such, never as a change that was seen.
 """
 
 import contextlib
-import hashlib
 import os
-import stat
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final
+
+import msgspec
 
 from memd_daemon import limits
+from memd_daemon.ground.contents import RACY_NS, Answer, Content, Contents, Read, Unreadable
 from memd_daemon.ground.deadline import OutOfTime, in_time
+from memd_daemon.ground.judged import is_absence, is_parsed, judged
+from memd_daemon.ground.renames import Renames
+from memd_daemon.ground.source import Source
 from memd_daemon.ground.spelling import located
 from memd_daemon.model.event import Anchor
 from memd_daemon.model.view import GroundStatus
 
-_Stat = tuple[int, int, int]
-
-RACY_NS: Final = limits.RACY_MTIME_MS * limits.NS_PER_MS
-
-_OPENING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
-"""A FIFO that has come in the place of a file opens at once and is then seen for what it is."""
+_STANDS = Answer()
+_UNKNOWN = Answer(unknown=True)
 
 
-def content_digest(blocks: Iterable[bytes]) -> bytes:
-    """The anchor digest of a content that comes in blocks, cut anywhere."""
-    digest, held = hashlib.sha256(), b""
-    for block in blocks:
-        text = held + block
-        held = b"\r" if text.endswith(b"\r") else b""  # its line feed may begin the next block
-        digest.update(text.removesuffix(held).replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
-    digest.update(b"\n" if held else b"")
-    return digest.digest()[: limits.ANCHOR_DIGEST_BYTES]
+class Glance:
+    """What one answer has looked at: each file once, however many of its notes are about it. For one thread."""
+
+    def __init__(self) -> None:
+        self.reads: dict[str, Read | None] = {}
+        self._sources: dict[str, tuple[Content, Source]] = {}
+        self._held_bytes = 0
+
+    def source(self, path: str, name: str, read: Read) -> Source:
+        """The content taken apart; ``name`` is the path that says its language. Raises Unreadable for one that is too large."""
+        known = self._sources.get(path)
+        if known is not None and known[0] is read.content:
+            return known[1]
+        if read.text is None:
+            raise Unreadable
+        made = Source(name, read.text)
+        self._held_bytes += len(read.text)
+        if self._held_bytes <= limits.GROUND_HELD_MAX_BYTES:
+            self._sources[path] = read.content, made
+        return made
+
+    def holds(self, path: str, content: Content) -> bool:
+        """Whether the content was taken apart already."""
+        known = self._sources.get(path)
+        return known is not None and known[0] is content
+
+
+class _Asking(msgspec.Struct, frozen=True):
+    """Where the anchors are looked at, by when, and by which answer."""
+
+    root: Path
+    branch: str
+    until_ns: int | None
+    glance: Glance
 
 
 class FileGround:
-    """Hashes anchored files, each once per state of the file. Safe to call from any thread."""
+    """Looks at anchors. Safe to call from any thread."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[_Stat, bytes]] = {}
-        self._seen: dict[bytes, tuple[str, ...]] = {}
+    def __init__(self, renames: Renames | None = None) -> None:
+        self._contents = Contents()
+        self._renames = renames or Renames()
 
     def digest(self, path: Path, deadline_ns: int | None = None) -> bytes | None:
         """The digest of a regular file, or None where there is none that can be read.
 
         Raises OutOfTime where the deadline (monotonic ns) passes before that.
         """
-        with contextlib.suppress(OSError):
-            seen = path.stat()
-            known = self._known.get(str(path))
-            if known is not None and known[0] == _shape(seen):
-                return known[1]
-            if stat.S_ISREG(seen.st_mode):
-                return self._hash(path, deadline_ns)
+        with contextlib.suppress(Unreadable):
+            read = self._contents.at(str(path), deadline_ns)
+            return read.content.digest if read else None
         return None
 
-    def _hash(self, path: Path, deadline_ns: int | None) -> bytes | None:
-        began_ns = time.time_ns()
-        with os.fdopen(os.open(path, _OPENING), "rb", buffering=0) as file:
-            seen = os.fstat(file.fileno())
-            if not stat.S_ISREG(seen.st_mode):
-                return None
-            shape = _shape(seen)
-            if seen.st_size > limits.ANCHOR_FILE_MAX_BYTES:
-                return hashlib.sha256(repr(shape[:2]).encode()).digest()[: limits.ANCHOR_DIGEST_BYTES]
-            value = content_digest(_blocks(file, deadline_ns))
-            is_same = _shape(os.fstat(file.fileno())) == shape
-        if is_same:
-            self._saw(str(path), value)
-        if is_same and shape[1] + RACY_NS < began_ns:
-            self._keep(str(path), shape, value)
-        return value
+    def source(self, path: Path, name: str) -> Source | None:
+        """A file's content taken apart, ``name`` being the path that says its language; None where no regular file is there.
 
-    def learn(self, root: Path, anchors: Iterable[Anchor]) -> None:
-        """Reads the files of anchors for which there was no time, so that the next look at them finds them known.
+        Raises Unreadable where it cannot be read, or is too large.
+        """
+        read = self._contents.read(str(path), None)
+        return Glance().source(str(path), name, read) if read else None
+
+    def seen_at(self, digest: bytes) -> tuple[str, ...]:
+        """Where files of this content were seen, the latest last."""
+        return self._contents.seen_at(digest)
+
+    def learn(self, root: Path, branch: str, anchors: Iterable[Anchor], mentions: Iterable[Anchor] = ()) -> None:
+        """Looks at anchors for which there was no time, so that the next look at them finds all known.
 
         Takes as long as it takes, and up to RACY_MTIME_MS for a file that was written just now: before that nothing is known of it.
         """
-        for path in dict.fromkeys(located(str(root), anchor.path) for anchor in anchors):
+        anchors, mentions = tuple(anchors), tuple(mentions)
+        for path in dict.fromkeys(located(str(root), anchor.path) for anchor in (*anchors, *mentions)):
             with contextlib.suppress(OSError):
                 written_ns = os.stat(path).st_mtime_ns
                 early_ns = min(written_ns + RACY_NS - time.time_ns(), RACY_NS)
                 time.sleep(max(0, early_ns // limits.NS_PER_MS + 1) / limits.MS_PER_S)
-                self.digest(Path(path))
-
-    def seen_at(self, digest: bytes) -> tuple[str, ...]:
-        """Where files of this content were seen, the latest last."""
-        return self._seen.get(digest, ())
-
-    def _saw(self, key: str, value: bytes) -> None:
-        if len(self._seen) >= limits.GROUND_FILES_KNOWN_MAX:
-            self._seen.clear()
-        others = (path for path in self._seen.get(value, ()) if path != key)
-        self._seen[value] = (*others, key)[-limits.GROUND_PATHS_OF_CONTENT_MAX :]
-
-    def _keep(self, key: str, shape: _Stat, value: bytes) -> None:
-        if len(self._known) >= limits.GROUND_FILES_KNOWN_MAX:
-            self._known.clear()
-        self._known[key] = (shape, value)
+        self.statuses(root, branch, anchors, mentions=mentions)
 
     def statuses(
-        self, root: Path | None, branch: str, anchors: Sequence[Anchor], deadline_ns: int | None = None
+        self,
+        root: Path | None,
+        branch: str,
+        anchors: Sequence[Anchor],
+        deadline_ns: int | None = None,
+        *,
+        mentions: Sequence[Anchor] = (),
+        glance: Glance | None = None,
     ) -> tuple[GroundStatus, ...]:
-        """What is known of each anchor in the checkout at ``root``; past the deadline (monotonic ns) `unknown`."""
+        """What is known of each anchor in the checkout at ``root``, then of mentioned files that have changed.
+
+        Past the deadline (monotonic ns) `unknown`. ``glance``: that of the answer for which others were looked at already.
+        """
         if root is None:
             return ()
-        return tuple(self._status(root, branch, a, deadline_ns) for a in anchors)
+        asking = _Asking(root, branch, deadline_ns, glance or Glance())
+        found = _precise([self._status(asking, anchor) for anchor in anchors])
+        named = {anchor.path for anchor in anchors}
+        seen = (self._mention(asking, one) for one in mentions if one.path not in named)
+        return (*found, *(status for status in seen if status.drifted))
 
-    def _status(self, root: Path, branch: str, anchor: Anchor, deadline_ns: int | None) -> GroundStatus:
+    def _status(self, asking: _Asking, anchor: Anchor) -> GroundStatus:
+        try:
+            in_time(asking.until_ns)
+            answer = self._answer(asking, anchor)
+        except (OutOfTime, Unreadable):
+            answer = _UNKNOWN
+        return GroundStatus(
+            form=anchor.form, path=anchor.path, part=anchor.part, proxy=anchor.proxy, **answer._asdict()
+        )
+
+    def _mention(self, asking: _Asking, anchor: Anchor) -> GroundStatus:
+        """Of a file that the content names: whether it has changed. Nothing where it is gone, since that says nothing of it."""
         signal, unknown = "", False
         try:
-            in_time(deadline_ns)
-            signal = self._signal(root, branch, anchor, deadline_ns)
+            in_time(asking.until_ns)
+            read = self._at(asking, _path(asking.root, anchor.path))
+            signal = "mtime_newer" if read is not None and read.content.digest != anchor.digest else ""
         except OutOfTime:
             unknown = True
-        return GroundStatus(path=anchor.path, part=anchor.part, proxy=anchor.proxy, signal=signal, unknown=unknown)
+        except Unreadable:
+            pass
+        return GroundStatus(path=anchor.path, signal=signal, unknown=unknown, mention=True)
 
-    def _signal(self, root: Path, branch: str, anchor: Anchor, deadline_ns: int | None) -> str:
-        path = Path(located(str(root), anchor.path))
-        now = self.digest(path, deadline_ns)
-        if now is None and not os.path.lexists(path):
-            elsewhere = anchor.checkout_branch and branch and branch != anchor.checkout_branch
-            return "absent" if elsewhere else "anchor_missing"
-        return "" if now == anchor.digest else "anchor_changed"
+    def _answer(self, asking: _Asking, anchor: Anchor) -> Answer:
+        path = _path(asking.root, anchor.path)
+        if is_absence(anchor):
+            return Answer("claim_broken", "exists") if _is_there(path) else _STANDS
+        read = self._at(asking, path)
+        return self._gone(asking, anchor) if read is None else self._compared(asking, anchor, path, read)
+
+    def _at(self, asking: _Asking, path: str) -> Read | None:
+        reads = asking.glance.reads
+        if path not in reads:
+            reads[path] = self._contents.at(path, asking.until_ns)
+        return reads[path]
+
+    def _compared(self, asking: _Asking, anchor: Anchor, path: str, read: Read) -> Answer:
+        if anchor.form == "file":
+            return _STANDS if read.content.digest == anchor.digest else Answer("anchor_changed")
+        known = read.content.answers.get(anchor)
+        if known is None:
+            read = self._to_take_apart(asking, anchor, path, read)
+            known = read.content.answers[anchor] = judged(anchor, asking.glance.source(path, anchor.path, read))
+        return known
+
+    def _to_take_apart(self, asking: _Asking, anchor: Anchor, path: str, read: Read) -> Read:
+        """The content with its bytes. Raises OutOfTime where taking it apart would take longer than a hook may."""
+        if asking.glance.holds(path, read.content):
+            return read
+        if asking.until_ns is not None and is_parsed(anchor) and read.content.size > limits.PARSED_ON_HOOK_MAX_BYTES:
+            raise OutOfTime
+        if read.text is not None or read.content.size > limits.SOURCE_MAX_BYTES:
+            return read
+        again = self._contents.read(path, asking.until_ns)
+        if again is None:
+            raise Unreadable  # it went just now
+        asking.glance.reads[path] = again
+        return again
+
+    def _gone(self, asking: _Asking, anchor: Anchor) -> Answer:
+        if not asking.root.is_dir():
+            raise Unreadable
+        gone = self._renames.look(asking.root, asking.branch, anchor, asking.until_ns)
+        renamed = Answer(gone.signal, gone.to)
+        if gone.signal != "anchor_renamed" or anchor.form == "file":
+            return renamed
+        path = _path(asking.root, gone.to)
+        read = self._at(asking, path)
+        if read is None:
+            return renamed
+        there = self._compared(asking, msgspec.structs.replace(anchor, path=gone.to), path, read)
+        return there._replace(to=gone.to) if there.signal or there.unknown else renamed
 
 
-def _shape(seen: os.stat_result) -> _Stat:
-    return seen.st_size, seen.st_mtime_ns, seen.st_ino
+def _precise(found: Sequence[GroundStatus]) -> list[GroundStatus]:
+    """Without what is said of a whole file in which a block or claim of the note stands as it was."""
+    stand = {one.path for one in found if one.form != "file" and not one.signal and not one.unknown}
+    return [_quiet(one) if one.path in stand and one.form == "file" and not one.proxy else one for one in found]
 
 
-def _blocks(file: BinaryIO, deadline_ns: int | None) -> Iterator[bytes]:
-    while block := file.read(limits.FILE_BLOCK_BYTES):
-        yield block
-        if len(block) == limits.FILE_BLOCK_BYTES:  # else it was the last
-            in_time(deadline_ns)
+def _quiet(one: GroundStatus) -> GroundStatus:
+    return msgspec.structs.replace(one, signal="", unknown=False) if one.drifted else one
+
+
+def _path(root: Path, relative: str) -> str:
+    """Where an anchored file lies. Raises Unreadable for a path that leads out of the checkout: no anchor is written so."""
+    if relative.startswith("/") or (".." in relative and ".." in relative.split("/")):
+        raise Unreadable
+    return located(str(root), relative)
+
+
+def _is_there(path: str) -> bool:
+    """Whether anything stands at a path. Raises Unreadable where that cannot be said."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        raise Unreadable from error
+    return True

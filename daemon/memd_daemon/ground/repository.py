@@ -21,6 +21,7 @@ from memd_daemon import limits
 from memd_daemon.ground import spelling
 
 _SCP_LIKE: Final = re.compile(r"^(?:[^@/]+@)?([^:/]+):(?!//)(.+)$")
+_SHA: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _SECTION_BEGIN: Final = '[remote "'
 _SECTION_END: Final = '"]'
@@ -98,6 +99,33 @@ def _read(path: str) -> str:
             return file.read(limits.GIT_FILE_MAX_BYTES).decode("utf-8", "surrogateescape")
     except (OSError, ValueError):
         return ""
+
+
+def head_of(checkout: Checkout) -> str:
+    """The commit that is checked out, in hex; "" outside git and before the first. Git is asked only where its files do not say."""
+    if not checkout.common:
+        return ""
+    head = _read(os.path.join(checkout.git_dir, "HEAD")).strip()
+    name = head.removeprefix("ref: ")
+    if name == head:
+        return _sha(head)
+    found = next(filter(None, (_sha(_read(os.path.join(d, name))) for d in (checkout.git_dir, checkout.common))), "")
+    packed = os.path.join(checkout.common, "packed-refs")
+    lines = () if found else (line.partition(" ") for line in _read(packed).splitlines())
+    found = found or next((_sha(sha) for sha, _, ref in lines if ref == name), "")
+    if found or not _says_little(packed):
+        return found
+    return _sha(git(checkout.root, "rev-parse", "-q", "--verify", "HEAD") or "")
+
+
+def _sha(said: str) -> str:
+    return said.strip() if _SHA.fullmatch(said.strip()) else ""
+
+
+def _says_little(packed: str) -> bool:
+    """Whether git keeps refs in another form, or in more than is read here."""
+    has_tables = os.path.exists(os.path.join(os.path.dirname(packed), "reftable"))
+    return has_tables or (os.path.exists(packed) and os.path.getsize(packed) > limits.GIT_FILE_MAX_BYTES)
 
 
 def _git_dir(directory: str) -> str:

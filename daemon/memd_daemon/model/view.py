@@ -41,14 +41,17 @@ class GroundStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     ``signal`` is "" where the anchor stands as it was, else one of `anchor_changed`, `anchor_missing`, `anchor_renamed`,
     `block_changed`, `block_missing`, `claim_broken`, `mtime_newer`, and `absent` for a file that is absent on this branch;
-    ``unknown`` says that there was no time to look.
+    ``unknown`` says that there was no time to look, or that it cannot be looked at.
     """
 
     path: str
+    form: str = "file"  # as an `Anchor`'s
     part: str = ""
     proxy: bool = False
+    mention: bool = False  # no anchor: a file that the content names by path
     signal: str = ""
     detail: str = ""  # where it was renamed to; the new value of a claim
+    to: str = ""  # where the file of a block or claim was renamed to, where what changed in it is the signal
     unknown: bool = False
 
     @property
@@ -80,9 +83,6 @@ class TombstoneView(msgspec.Struct, frozen=True, kw_only=True):
     reason: str  # as it is to be quoted; `contradicted by [52]` for a contradiction
     signed: bool
 
-
-class NoteView(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that can be said of a note in a frame."""
 
 class StripeView(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of a content: ``turn`` is the user's turn that it was found in, sentence by sentence; 0: the note's own words."""
@@ -126,6 +126,9 @@ SILENT: Final = SpokenView()
 """No word of the content is known to be the user's."""
 
 
+class NoteView(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that can be said of a note in a frame."""
+
     id: int
     note: Note
     content: str
@@ -162,15 +165,15 @@ SILENT: Final = SpokenView()
         return not self.revoked and back is not None and not back.signed and back.revoked_by_person_at > 0
 
     @property
-    def stated_turn(self) -> int:
-        """The turn behind a note that is to be framed as the user's own words, else 0."""
-    @property
     def said(self) -> SpokenView:
         """What of the content is to be told as the user's words: nothing of a note that is endorsed as a whole, that builds on a
         weaker one or on a document, or that a person took back."""
         held_back = self.untrusted or self.reinstated_over_person or self.frame_class != Provenance.AGENT
         return SILENT if held_back or self.revoked else self.spoken
 
+    @property
+    def stated_turn(self) -> int:
+        """The turn behind a note that is to be framed as the user's own words, else 0."""
         return self.said.stated
 
     @property
@@ -248,16 +251,16 @@ class RevisionView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvidenceView(msgspec.Struct, frozen=True, kw_only=True):
+    """One excerpt that is bound to a note, as `show` tells it. ``at`` 0: its turn is not kept here."""
+
     turn: int
     attestation: str
     excerpt: str
-    """One excerpt that is bound to a note, as `show` tells it. ``at`` 0: its turn is not kept here."""
-
+    at: int = 0
+    sentence: str = ""  # the whole sentences around it; "" where it is whole itself
 
 
 class FullView(msgspec.Struct, frozen=True, kw_only=True):
-    at: int = 0
-    sentence: str = ""  # the whole sentences around it; "" where it is whole itself
     """A note with everything that `show` tells of it."""
 
     view: NoteView

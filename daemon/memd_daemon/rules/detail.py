@@ -48,7 +48,7 @@ def _budget(now: Situation, one: Candidate) -> str:
 
 
 def _files(now: Situation, one: Candidate) -> str:
-    paths = [anchor.path for anchor in one.view.note.anchors]
+    paths = dict.fromkeys(anchor.path for anchor in one.view.note.anchors)
     return f"its files: {', '.join(paths)}" if paths else "it has no anchor"
 
 

@@ -42,7 +42,7 @@ def _directive(one: Candidate) -> tuple[float, int]:
 
 def _gotcha(one: Candidate) -> tuple[float, int]:
     view = one.view
-    block = any(a.part for a in view.note.anchors if a.path == view.matched_path)
+    block = any(a.form != "file" for a in view.note.anchors if a.path == view.matched_path)
     return _rank(one), 0 if block else 1
 
 

@@ -1,24 +1,22 @@
 """Acts on what is believed: promote, revoke, reinstate, confirm, review, link_evidence, resolve (model.md, section 2)."""
 
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from memd_daemon import errors, limits
 from memd_daemon.frames import told
-from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Provenance
 from memd_daemon.service.case import Case
 from memd_daemon.service.fall import absorb, lift, revoke
-from memd_daemon.service.parts import Parts
+from memd_daemon.service.given import refuse_many
 from memd_daemon.service.refs import note_at, uid_at
-from memd_daemon.service.repos import Place
+from memd_daemon.service.retaking import retaken
 from memd_daemon.service.sheet import Sheet
 from memd_daemon.service.text import quoted
-from memd_daemon.service.wanted import bound, refuse_many, unbindable
+from memd_daemon.service.wanted import bound, unbindable
 
 
 def promote(sheet: Sheet, note: Note, case: Case) -> None:
@@ -61,25 +59,10 @@ def confirm(sheet: Sheet, note: Note, case: Case) -> None:
     id_ = sheet.id_of(note)
     if note.revoked:
         raise errors.NoteRevoked(id_, "confirmed", id_)
-    anchors = _anchors_now(sheet.parts, note, case.place)
-    sheet.told += [told.hash_left(a.path) for a in anchors if not _there(a, case.place)]
-    sheet.add("confirmed", note, ev.Confirmed(anchors=anchors), change="kept as it is" if note.proposals else "")
-
-
-def _anchors_now(parts: Parts, note: Note, place: Place) -> tuple[ev.Anchor, ...]:
-    """The anchors with their files' digests as they stand where the asker is; none from another repository."""
-    return tuple(_retaken(parts, a, place) for a in note.anchors) if note.scope == place.scope else ()
-
-
-def _there(anchor: ev.Anchor, place: Place) -> bool:
-    return Path(located(place.checkout.root, anchor.path)).is_file()
-
-
-def _retaken(parts: Parts, anchor: ev.Anchor, place: Place) -> ev.Anchor:
-    digest = parts.ground.digest(Path(located(place.checkout.root, anchor.path)))
-    if digest is None:
-        return anchor
-    return msgspec.structs.replace(anchor, digest=digest, checkout_branch=place.checkout.branch)
+    again = retaken(sheet.parts, note, case.place)
+    sheet.told += again.told
+    payload = ev.Confirmed(anchors=again.anchors, mentions=again.mentions)
+    sheet.add("confirmed", note, payload, change="kept as it is" if note.proposals else "")
 
 
 def review(sheet: Sheet, note: Note, case: Case) -> None:

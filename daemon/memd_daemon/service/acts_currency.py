@@ -11,11 +11,12 @@ from memd_daemon.service.acts_shelf import refuse_bringing_back
 from memd_daemon.service.case import Case
 from memd_daemon.service.claim import Claim
 from memd_daemon.service.fall import absorb, lift, supersede
+from memd_daemon.service.given import refuse_many
 from memd_daemon.service.refs import held_by, holder_of, note_at
 from memd_daemon.service.repos import GLOBAL
 from memd_daemon.service.sheet import Sheet
 from memd_daemon.service.views import view_of
-from memd_daemon.service.wanted import PUSHED_UNASKED, checked_content, refuse_many
+from memd_daemon.service.wanted import PUSHED_UNASKED, checked_content
 
 CURATED = ("principle", "doctrine")
 """The levels at which a note is revised in place."""

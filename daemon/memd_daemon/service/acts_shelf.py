@@ -7,10 +7,11 @@ from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
 from memd_daemon.model.proof import widens
 from memd_daemon.model.words import Kind, Priority, Provenance
+from memd_daemon.service.anchoring import anchors_at, written
 from memd_daemon.service.case import Case
 from memd_daemon.service.repos import GLOBAL
 from memd_daemon.service.sheet import Sheet
-from memd_daemon.service.wanted import PUSHED_UNASKED, anchors_at, scope_of, tags_kept, under_at, word_of
+from memd_daemon.service.wanted import PUSHED_UNASKED, scope_of, tags_kept, under_at, word_of
 
 
 def archive(sheet: Sheet, note: Note, case: Case) -> None:
@@ -117,8 +118,9 @@ def _anchors(sheet: Sheet, note: Note, case: Case) -> tuple[ev.Anchor, ...]:
     if note.scope.startswith("repo:") and note.scope != case.place.scope:
         raise errors.AnchorElsewhere(sheet.id_of(note))
     new = anchors_at(sheet.parts, [(a, False) for a in case.request.anchors], case.request.cwd, case.place)
-    named = {a.path for a in new}
-    return (*new, *(a for a in note.anchors if a.proxy and a.path not in named))
+    sheet.told += new.told
+    named = {a.path for a in new.anchors if a.form == "file"}
+    return (*new.anchors, *(a for a in note.anchors if a.proxy and a.path not in named))
 
 
 def _under(sheet: Sheet, note: Note, case: Case, scope: str) -> str:
@@ -143,7 +145,7 @@ def _told(note: Note, wanted: ev.Amended) -> str:
     """What changes, in a line for a person who signs it."""
     changes = [f"priority {note.priority} -> {wanted.priority}"] if wanted.priority else []
     changes += [f"tags -> {', '.join(wanted.tags) or 'none'}"] if wanted.tags is not None else []
-    changes += [f"anchors -> {', '.join(a.path for a in wanted.anchors)}"] if wanted.anchors is not None else []
+    changes += [f"anchors -> {', '.join(map(written, wanted.anchors)) or 'none'}"] if wanted.anchors is not None else []
     changes += [f"scope {note.scope} -> {wanted.scope}"] if wanted.scope else []
     changes += [f"under {note.under or 'all'} -> {wanted.under or 'all'}"] if wanted.under is not None else []
     return "; ".join(changes)

@@ -21,7 +21,7 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import limits
-from memd_daemon.model.event import Evidence
+from memd_daemon.model.event import Anchor, Evidence
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Provenance
 from memd_daemon.store.port import Snapshot
@@ -90,7 +90,13 @@ def _covers(note: Note, wanted: "Wanted", evidence: tuple[Evidence, ...]) -> boo
         note.task != _CLOSED
         and Provenance(note.provenance).rank >= wanted.provenance.rank
         and (note.under, note.priority, note.source) == (wanted.under, wanted.priority, wanted.source)
-        and (note.anchors, note.process) == (wanted.anchors, wanted.process)
+        and note.process == wanted.process
+        and _ground(note.anchors, note.mentions) == _ground(wanted.anchors, wanted.mentions)
         and set(wanted.tags) <= set(note.tags)
         and {(e.turn_uid, e.start, e.end) for e in evidence} <= spoken
     )
+
+
+def _ground(anchors: tuple[Anchor, ...], mentions: tuple[Anchor, ...]) -> list[tuple[str, str, str, bool, str, bytes]]:
+    """What they were taken from, wherever it stood then, and whatever commit was checked out."""
+    return [(a.form, a.path, a.part, a.proxy, a.checkout_branch, a.digest) for a in (*anchors, *mentions)]

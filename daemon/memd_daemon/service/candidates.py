@@ -21,7 +21,7 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.recall import weighed
 from memd_daemon.service.repos import Place, scopes_at
 from memd_daemon.service.search import Hit, Match
-from memd_daemon.service.views import Looked, grounded, seen, view_from_log
+from memd_daemon.service.views import Looked, grounded, grounds_of, seen, view_from_log
 from memd_daemon.store.port import LedgerSnapshot, Snapshot
 from memd_hooks.events import Moment
 
@@ -78,7 +78,7 @@ class Look:
     def __init__(self, parts: Parts, place: Place) -> None:
         self._parts = parts
         self._place = place
-        self._looked: Looked = {}
+        self._looked = Looked()
         self._until_ns = time.monotonic_ns() + limits.GROUND_DEADLINE_MS * limits.NS_PER_MS
 
     def grounded(self, view: NoteView) -> NoteView:
@@ -86,9 +86,9 @@ class Look:
         return grounded(self._parts, view, self._place, self._until_ns, self._looked)
 
     def candidates(self, views: Rows[NoteView]) -> tuple[Candidate, ...]:
-        """Known views as candidates: the very same objects as long as their anchors look the same."""
-        anchors = views.derived("anchors", lambda rows: tuple(dict.fromkeys(view.note.anchors for view in rows)))
-        ground = tuple(seen(self._parts, one, self._place, self._until_ns, self._looked) for one in anchors if one)
+        """Known views as candidates: the very same objects as long as their ground looks the same."""
+        grounds = views.derived("grounds", lambda rows: tuple(dict.fromkeys(grounds_of(view.note) for view in rows)))
+        ground = tuple(seen(self._parts, one, self._place, self._until_ns, self._looked) for one in grounds if any(one))
         return views.derived(ground, lambda rows: tuple(Candidate(view=self.grounded(view)) for view in rows))
 
 

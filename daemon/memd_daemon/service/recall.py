@@ -17,7 +17,7 @@ from memd_daemon.service.repos import place_of, scopes_at
 from memd_daemon.service.search import Hit
 from memd_daemon.service.shown import row, showed
 from memd_daemon.service.text import quoted
-from memd_daemon.service.views import view_of
+from memd_daemon.service.views import Looked, view_of
 from memd_daemon.service.wanted import checked_query
 from memd_daemon.store.port import Snapshot, Txn
 
@@ -40,7 +40,8 @@ def recall(parts: Parts, request: api.Recall) -> api.RecallReply:
         policy = asked(parts, snapshot, None if request.all_scopes else place, query, vector) if is_asked else Asked()
         hits = parts.search.find(query, scopes, limits.RECALL_MAX_K, vector=vector, cold=request.superseded)
         ranked = _ranked(parts, snapshot, hits, request)[:k]
-        views = [view_of(parts, snapshot, note, place) for _, _, note in ranked]
+        looked = Looked()
+        views = [view_of(parts, snapshot, note, place, looked) for _, _, note in ranked]
         texts = [recalled(view, parts.now_ms(), parts.tags) for view in views]
         found = [
             api.Found(note=note_out(parts, snapshot, view), text=text, score=score, factors=factors)

@@ -264,6 +264,7 @@ def _build(
             under=wanted.under,
             tags=wanted.tags,
             anchors=wanted.anchors,
+            mentions=wanted.mentions,
             evidence=tuple(e for e, _, _ in evidence),
             derived_from=derived_from,
             informed_by=kin.informed_by,

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from memd_daemon.frames.told import contradicted
+from memd_daemon.ground.files import Glance
 from memd_daemon.model.event import Anchor, Event
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note, Proposal
@@ -19,13 +20,23 @@ NO_CONTENT = "(forgotten)"
 DAMAGED = "(damaged)"
 
 
-Looked = dict[tuple[Anchor, ...], tuple[GroundStatus, ...]]
-"""What one asker at one place has seen of anchors: many notes of a file cost one look at it."""
+Grounds = tuple[tuple[Anchor, ...], tuple[Anchor, ...]]
+"""A note's anchors, and the files that its content mentions."""
 
 
-def view_of(parts: Parts, snapshot: Snapshot, note: Note, place: Place | None) -> NoteView:
-    """The view of one note, its ground looked at for as long as it takes."""
-    return grounded(parts, view_from_log(snapshot, note, place), place, None, {})
+class Looked:
+    """What one answer at one place has seen of the ground: many notes of a file cost one look at it. For one thread."""
+
+    def __init__(self) -> None:
+        self.glance = Glance()
+        self.statuses: dict[Grounds, tuple[GroundStatus, ...]] = {}
+
+
+def view_of(
+    parts: Parts, snapshot: Snapshot, note: Note, place: Place | None, looked: Looked | None = None
+) -> NoteView:
+    """The view of one note, its ground looked at for as long as it takes. ``looked``: the answer's, where it tells several."""
+    return grounded(parts, view_from_log(snapshot, note, place), place, None, looked or Looked())
 
 
 def view_from_log(snapshot: Snapshot, note: Note, place: Place | None) -> NoteView:
@@ -63,26 +74,34 @@ def grounded(parts: Parts, view: NoteView, place: Place | None, until_ns: int | 
     ``until_ns``: a deadline (monotonic) for all views of one answer, which share ``looked``; past it a status is unknown.
     """
     note = view.note
-    if place is None or not note.anchors or note.scope not in (place.scope, *_session_scopes(note)):
+    if place is None or not (note.anchors or note.mentions) or not stands_in(note, place):
         return view
-    return msgspec.structs.replace(view, ground=seen(parts, note.anchors, place, until_ns, looked))
+    return msgspec.structs.replace(view, ground=seen(parts, grounds_of(note), place, until_ns, looked))
+
+
+def grounds_of(note: Note) -> Grounds:
+    """What of the ground a note is about."""
+    return note.anchors, note.mentions
+
+
+def stands_in(note: Note, place: Place) -> bool:
+    """Whether the note's files are those of the place."""
+    return note.scope == place.scope or note.scope.startswith("session:")
 
 
 def seen(
-    parts: Parts, anchors: tuple[Anchor, ...], place: Place, until_ns: int | None, looked: Looked
+    parts: Parts, grounds: Grounds, place: Place, until_ns: int | None, looked: Looked
 ) -> tuple[GroundStatus, ...]:
-    """What these anchors look like at the place; what there was no time for is looked at behind the answer, for the next one."""
-    found = looked.get(anchors)
+    """What these look like at the place; what there was no time for is looked at behind the answer, for the next one."""
+    found = looked.statuses.get(grounds)
     if found is None:
-        root, branch = Path(place.checkout.root), place.checkout.branch
-        found = looked[anchors] = parts.ground.statuses(root, branch, anchors, until_ns)
-        if any(status.unknown for status in found):
-            parts.behind.add(partial(parts.ground.learn, root, anchors))
+        root, branch, (anchors, mentions) = Path(place.checkout.root), place.checkout.branch, grounds
+        found = looked.statuses[grounds] = parts.ground.statuses(
+            root, branch, anchors, until_ns, mentions=mentions, glance=looked.glance
+        )
+        if until_ns is not None and any(status.unknown for status in found):
+            parts.behind.add(partial(parts.ground.learn, root, branch, anchors, mentions))
     return found
-
-
-def _session_scopes(note: Note) -> tuple[str, ...]:
-    return (note.scope,) if note.scope.startswith("session:") else ()
 
 
 def _id(snapshot: Snapshot, uid: bytes) -> int:

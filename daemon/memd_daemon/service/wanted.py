@@ -1,8 +1,5 @@
 """Whether a note may be recorded: every refusal of model.md, section 4, in one place. Nothing here writes."""
 
-import os
-import unicodedata
-from collections.abc import Sized
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -13,12 +10,12 @@ from memd_daemon import errors, limits
 from memd_daemon.evidence import find_excerpt
 from memd_daemon.frames import told
 from memd_daemon.ground.repository import real_path, relative_path
-from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
 from memd_daemon.model.words import RULELESS_SOURCES, Kind, Priority, Provenance, SourceType, Surface
 from memd_daemon.service import text
+from memd_daemon.service.anchoring import anchors_at, mentions_in
 from memd_daemon.service.asker import Asker
-from memd_daemon.service.names import is_safe
+from memd_daemon.service.given import encodable, kept_whole, on_one_line, refuse_many, shown
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import GLOBAL, Place, session_scope
 from memd_daemon.store.port import Snapshot
@@ -49,6 +46,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     under: str = ""
     tags: tuple[str, ...] = ()
     anchors: tuple[ev.Anchor, ...] = ()
+    mentions: tuple[ev.Anchor, ...] = ()
     process: bool = False
     reason: str = ""
     level: str = ""
@@ -62,6 +60,7 @@ def check(parts: Parts, request: api.Remember, asker: Asker, place: Place) -> Wa
     _refuse_many_named(request)
     content = checked_content(parts, request.content)
     kind = word_of(Kind, "kind", request.kind)
+    anchored = anchors_at(parts, _asked_anchors(request), request.cwd, place)
     wanted = Wanted(
         uid=parts.new_uid(),
         content=content,
@@ -73,9 +72,11 @@ def check(parts: Parts, request: api.Remember, asker: Asker, place: Place) -> Wa
         scope=scope_of(request.scope, asker, place),
         under=under_at(request.under, place, request.cwd),
         tags=tags_kept(parts, request.tags),
-        anchors=anchors_at(parts, _asked_anchors(request), request.cwd, place),
+        anchors=anchored.anchors,
+        mentions=mentions_in(parts, content, anchored.anchors, request.cwd, place),
         process=request.process,
         reason=checked_reason(parts, request.reason),
+        told=anchored.told,
     )
     _may_be(parts, wanted, endorsed=request.endorse)
     return wanted
@@ -83,7 +84,7 @@ def check(parts: Parts, request: api.Remember, asker: Asker, place: Place) -> Wa
 
 def checked_content(parts: Parts, content: str) -> str:
     """NFC, redacted, whole, within the limit. Raises NotUnicode, EmptyContent, ContentTooLarge."""
-    _encodable(content, "content")
+    encodable(content, "content")
     kept = parts.redact(text.normal(content)).strip()
     if not kept:
         raise errors.EmptyContent
@@ -95,7 +96,7 @@ def checked_content(parts: Parts, content: str) -> str:
 
 def checked_query(query: str) -> str:
     """A query as it is searched for. Raises NotUnicode, EmptyQuery."""
-    _encodable(query, "query")
+    encodable(query, "query")
     kept = text.normal(query).strip()
     if not kept:
         raise errors.EmptyQuery
@@ -104,7 +105,7 @@ def checked_query(query: str) -> str:
 
 def checked_reason(parts: Parts, reason: str) -> str:
     """A reason as it is kept. Raises ReasonTooLong, NotUnicode."""
-    _encodable(reason, "reason")
+    encodable(reason, "reason")
     kept = parts.redact(text.normal(reason)).strip()
     size = len(kept.encode())
     if size > limits.REASON_MAX_BYTES:
@@ -112,26 +113,10 @@ def checked_reason(parts: Parts, reason: str) -> str:
     return kept
 
 
-def _encodable(value: str, what: str) -> None:
-    try:
-        value.encode()
-    except UnicodeEncodeError as surrogate:
-        raise errors.NotUnicode(what) from surrogate
-
-
 def _line(parts: Parts, value: str, what: str) -> str:
     """A free text that stands on one line of memd's own."""
-    _encodable(value, what)
-    return _on_one_line(parts.redact(text.normal(value)).strip(), what)
-
-
-def _on_one_line(kept: str, what: str) -> str:
-    """Raises TextTooLong, NotOneLine."""
-    if len(kept) > limits.LINE_MAX_CHARS:
-        raise errors.TextTooLong(what, len(kept), limits.LINE_MAX_CHARS)
-    if any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in kept):
-        raise errors.NotOneLine(what)
-    return kept
+    encodable(value, what)
+    return on_one_line(parts.redact(text.normal(value)).strip(), what)
 
 
 def word_of(vocabulary: type[E], what: str, value: str) -> E:
@@ -189,20 +174,8 @@ def under_at(value: str, place: Place, cwd: str) -> str:
     if inside is None:
         if real_path(str(Path(cwd) / value)) == place.checkout.root:
             return ""
-        raise errors.AnchorOutside(_shown(value), _shown(place.checkout.root))
-    return _on_one_line(_kept(inside, "subtree"), "subtree")
-
-
-def _kept(path: str, what: str) -> str:
-    if not is_safe(path):
-        raise errors.NameHoldsSecret(what)
-    return path
-
-
-def refuse_many(what: str, given: Sized, limit: int) -> None:
-    """Raises TooMany."""
-    if len(given) > limit:
-        raise errors.TooMany(what, len(given), limit)
+        raise errors.AnchorOutside(shown(value), shown(place.checkout.root))
+    return on_one_line(kept_whole(inside, "subtree"), "subtree")
 
 
 def tags_kept(parts: Parts, tags: list[str]) -> tuple[str, ...]:
@@ -214,44 +187,6 @@ def tags_kept(parts: Parts, tags: list[str]) -> tuple[str, ...]:
 
 def _asked_anchors(request: api.Remember) -> list[tuple[str, bool]]:
     return [(a, False) for a in request.anchors] + [(p, True) for p in request.proxies]
-
-
-def anchors_at(parts: Parts, wanted: list[tuple[str, bool]], cwd: str, place: Place) -> tuple[ev.Anchor, ...]:
-    """Anchors by (path as given, whether it is a proxy), each with its file's digest. Raises what a wrong one is refused with."""
-    refuse_many("anchors", wanted, limits.ANCHORS_MAX)
-    anchors = {a.path: a for a in (_anchor(parts, given, proxy, cwd, place) for given, proxy in wanted)}
-    return tuple(anchors.values())
-
-
-def _anchor(parts: Parts, given: str, proxy: bool, cwd: str, place: Place) -> ev.Anchor:
-    """A file anchor with the digest of the file as it stands."""
-    _encodable(given, "anchor")
-    path = relative_path(place.checkout.root, cwd, given)
-    if path is None:
-        raise errors.AnchorOutside(_shown(given), _shown(place.checkout.root))
-    if len(path) > limits.LINE_MAX_CHARS:
-        raise errors.TextTooLong("anchor", len(path), limits.LINE_MAX_CHARS)
-    _kept(path, "anchor")
-    file = Path(located(place.checkout.root, path))
-    if not os.path.lexists(file):
-        _refuse_part(given)
-        raise errors.AnchorMissing(_shown(given))
-    digest = parts.ground.digest(file)
-    if digest is None:
-        raise errors.AnchorNotAFile(_shown(given))
-    return ev.Anchor(path=path, proxy=proxy, digest=digest, checkout_branch=place.checkout.branch)
-
-
-def _refuse_part(given: str) -> None:
-    for mark in ("::", "#L", " ~ "):
-        if mark in given:
-            raise errors.AnchorKindUnsupported(_shown(given), _shown(given.partition(mark)[0]))
-    if given.startswith("!"):
-        raise errors.AnchorKindUnsupported(_shown(given), "a file that is there")
-
-
-def _shown(path: str) -> str:
-    return text.told_back(path, limits.LINE_MAX_CHARS)
 
 
 def _may_be(parts: Parts, wanted: Wanted, *, endorsed: bool) -> None:
@@ -299,7 +234,7 @@ def bound(parts: Parts, snapshot: Snapshot, number: int, excerpt: str) -> tuple[
     turn = snapshot.turn(number)
     if turn is None:
         raise errors.NoSuchTurn(number)
-    _encodable(excerpt, "excerpt")
+    encodable(excerpt, "excerpt")
     kept = parts.redact(text.normal(excerpt))
     span = find_excerpt(turn.text, kept)
     if span is None:

@@ -1,0 +1,171 @@
+"""Contents of files: each is read and hashed once per state of its file, and what was found out about it is kept with it.
+
+Size, mtime and inode screen: while a file's three are those at which it was read last, its content is the one known from then. Of a
+file that was written in the same instant as it was read nothing is kept, since it may be written again under the same mtime. Where
+the three have moved, the content is named by its xxh3: a file that was only touched, or that holds what it held before, is known by
+it. Only a content that is new is hashed for anchors, by the first 16 bytes of SHA-256 with line ends normalized (CRLF and CR become
+LF), so that a checkout with other line ends is the same file.
+
+Nothing here waits: what is no regular file is not read. A file over `SOURCE_MAX_BYTES` is hashed in pieces and never held, one over
+`ANCHOR_FILE_MAX_BYTES` is compared by size and time alone.
+"""
+
+import errno
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, Final, NamedTuple, TypeVar
+
+import xxhash
+
+from memd_daemon import limits
+from memd_daemon.ground.deadline import in_time
+from memd_daemon.model.event import Anchor
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+RACY_NS: Final = limits.RACY_MTIME_MS * limits.NS_PER_MS
+
+_OPENING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
+"""A FIFO that has come in the place of a file opens at once and is then seen for what it is."""
+
+_GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+
+_Shape = tuple[int, int, int]
+"""(size, mtime in ns, inode)"""
+
+
+class Unreadable(Exception):
+    """There may be a file, and it cannot be read; or it cannot be taken apart."""
+
+
+def content_digest(blocks: Iterable[bytes]) -> bytes:
+    """The anchor digest of a content that comes in blocks, cut anywhere."""
+    digest, held = hashlib.sha256(), b""
+    for block in blocks:
+        text = held + block
+        held = b"\r" if text.endswith(b"\r") else b""  # its line feed may begin the next block
+        digest.update(text.removesuffix(held).replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+    digest.update(b"\n" if held else b"")
+    return digest.digest()[: limits.ANCHOR_DIGEST_BYTES]
+
+
+class Answer(NamedTuple):
+    """What a content says of an anchor: `GroundStatus`'s fields of these names."""
+
+    signal: str = ""
+    detail: str = ""
+    to: str = ""
+    unknown: bool = False
+
+
+class Content:
+    """One content. ``answers``: what it was found to say of parts of it."""
+
+    __slots__ = ("answers", "digest", "size")
+
+    def __init__(self, size: int, digest: bytes) -> None:
+        self.size, self.digest = size, digest
+        self.answers: dict[Anchor, Answer] = {}
+
+
+class Read(NamedTuple):
+    """A file's content. ``text``: its bytes where they were read just now and are few enough to be taken apart."""
+
+    content: Content
+    text: bytes | None = None
+
+
+class Contents:
+    """Reads files, each once per state of it. Safe to call from any thread."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, tuple[_Shape, Content]] = {}
+        self._contents: dict[bytes, Content] = {}
+        self._seen: dict[bytes, tuple[str, ...]] = {}
+
+    def at(self, path: str, until_ns: int | None) -> Read | None:
+        """What a path holds, read where it is not known; None where no regular file stands there.
+
+        Raises Unreadable, and OutOfTime where the deadline (monotonic ns) passes before it is read.
+        """
+        try:
+            seen = os.stat(path)
+        except (OSError, ValueError) as error:
+            _refuse_unseen(error)
+            return None
+        known = self._files.get(path)
+        if known is not None and known[0] == _shape(seen):
+            return Read(known[1])
+        return self.read(path, until_ns) if stat.S_ISREG(seen.st_mode) else None
+
+    def read(self, path: str, until_ns: int | None) -> Read | None:
+        """Likewise, read in any case."""
+        in_time(until_ns)
+        began_ns = time.time_ns()
+        try:
+            with os.fdopen(os.open(path, _OPENING), "rb", buffering=0) as file:
+                seen = os.fstat(file.fileno())
+                if not stat.S_ISREG(seen.st_mode):
+                    return None
+                found = self._taken(file, seen, until_ns)
+                is_same = _shape(os.fstat(file.fileno())) == _shape(seen)
+        except (OSError, ValueError) as error:
+            _refuse_unseen(error)
+            return None
+        if is_same and seen.st_size <= limits.ANCHOR_FILE_MAX_BYTES:
+            self._saw(path, found.content.digest)
+        if is_same and seen.st_mtime_ns + RACY_NS < began_ns:
+            _bounded(self._files, limits.GROUND_FILES_KNOWN_MAX)[path] = (_shape(seen), found.content)
+        return found
+
+    def _taken(self, file: BinaryIO, seen: os.stat_result, until_ns: int | None) -> Read:
+        size = seen.st_size
+        if size > limits.ANCHOR_FILE_MAX_BYTES:
+            digest = hashlib.sha256(repr(_shape(seen)[:2]).encode()).digest()
+            return Read(Content(size, digest[: limits.ANCHOR_DIGEST_BYTES]))
+        if size > limits.SOURCE_MAX_BYTES:
+            return Read(Content(size, content_digest(_blocks(file, until_ns))))
+        text = b"".join(_blocks(file, until_ns, size + 1))
+        name = xxhash.xxh3_128_digest(text)
+        known = self._contents.get(name)
+        if known is None:
+            known = Content(len(text), content_digest([text]))
+            _bounded(self._contents, limits.GROUND_CONTENTS_KNOWN_MAX)[name] = known
+        return Read(known, text)
+
+    def seen_at(self, digest: bytes) -> tuple[str, ...]:
+        """Where files of this content were seen, the latest last."""
+        return self._seen.get(digest, ())
+
+    def _saw(self, path: str, digest: bytes) -> None:
+        others = (other for other in self._seen.get(digest, ()) if other != path)
+        kept = (*others, path)[-limits.GROUND_PATHS_OF_CONTENT_MAX :]
+        _bounded(self._seen, limits.GROUND_FILES_KNOWN_MAX)[digest] = kept
+
+
+def _bounded(known: dict[K, V], most: int) -> dict[K, V]:
+    if len(known) >= most:
+        known.clear()
+    return known
+
+
+def _refuse_unseen(error: OSError | ValueError) -> None:
+    """Raises Unreadable, unless the error says that no file is there. A ValueError is of a name that no path can have."""
+    if isinstance(error, OSError) and error.errno not in _GONE:
+        raise Unreadable from error
+
+
+def _shape(seen: os.stat_result) -> _Shape:
+    return seen.st_size, seen.st_mtime_ns, seen.st_ino
+
+
+def _blocks(file: BinaryIO, until_ns: int | None, at_once: int = limits.FILE_BLOCK_BYTES) -> Iterator[bytes]:
+    """The rest of a file. Raises OutOfTime between two blocks."""
+    while block := file.read(at_once):
+        yield block
+        if len(block) == at_once:  # else it was the last
+            in_time(until_ns)

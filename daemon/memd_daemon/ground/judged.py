@@ -1,0 +1,73 @@
+"""What a content says of a part of it that a note is anchored to, and what is kept of that part. Pure of the disk.
+
+- A **symbol** stands while its text or its syntax tree is what it was, wherever in the file it is now; `block_changed` where it is
+  another one, `block_missing` where there is none of its name.
+- A stretch of **lines** stands while its text is found; else it has changed, or is missing where the file ends before it.
+- A **claim** is evaluated again; where it does not hold any more, what holds now is told.
+
+What is told of a claim's file is shown to a model, and may have become a credential: such a one is taken out.
+"""
+
+from functools import cache
+
+import msgspec
+
+from memd_daemon.errors import NoGrammar
+from memd_daemon.ground.claims import claim_of, verdict
+from memd_daemon.ground.contents import Answer, Unreadable
+from memd_daemon.ground.source import Block, Source
+from memd_daemon.model.event import Anchor
+from memd_daemon.redact import Redactor
+
+ABSENT = "!"
+_TEXT = "~ "
+
+
+@cache
+def _redactor() -> Redactor:
+    return Redactor.default()
+
+
+def is_absence(anchor: Anchor) -> bool:
+    """Whether the anchor claims that its file is absent."""
+    return anchor.form == "claim" and anchor.part == ABSENT
+
+
+def is_parsed(anchor: Anchor) -> bool:
+    """Whether its file has to be parsed for it, rather than searched."""
+    return anchor.form == "symbol" or (anchor.form == "claim" and not anchor.part.startswith((_TEXT, ABSENT)))
+
+
+def judged(anchor: Anchor, source: Source) -> Answer:
+    """What the content says of a symbol, lines or claim anchor. Raises Unreadable for a symbol where no grammar reads the file."""
+    if anchor.form == "claim":
+        claim = claim_of(anchor.path, anchor.part)
+        found = verdict(claim, source)
+        return Answer() if found.holds else Answer("claim_broken", told_value(claim.name, found.now))
+    try:
+        block = source.block(anchor)
+    except NoGrammar:
+        raise Unreadable from None
+    if block is None:
+        return Answer("block_missing")
+    return Answer() if source.is_same(anchor, block) else Answer("block_changed")
+
+
+def told_value(name: str, value: str) -> str:
+    """A value as it may be told: without a credential, which its name may be the only sign of."""
+    before = f"{name} = " if name else ""
+    return _redactor().redact(before + value).removeprefix(before)
+
+
+def taken(anchor: Anchor, source: Source, block: Block) -> Anchor:
+    """The anchor with what finds this block again."""
+    is_symbol = anchor.form == "symbol"
+    return msgspec.structs.replace(
+        anchor,
+        digest=block.digest,
+        first=block.first,
+        lines=block.last - block.first + 1,
+        lead=b"" if is_symbol else source.lead(block.first),
+        text=block.text if is_symbol else b"",
+        grammar=source.grammar if is_symbol else "",
+    )
