@@ -377,6 +377,18 @@ WORDS_WAIT_S: Final = (
     20.0  # an explicit question waits this long for an index that is loading; a rebuild of 10,000 notes takes 5
 )
 SAID_KNOWN_MAX: Final = 4096  # notes recorded last that are known by what they say, until the word index has them
+# transcripts of clients, by which a turn is known to have been typed
+TRANSCRIPT_READ_BYTES: Final = 8 << 20  # of what was written since the prompt: half an hour of a busy session, parsed in 50 ms
+TRANSCRIPT_LEAD_BYTES: Final = 512 << 10  # before it, for the rows that the prompt's goes on from: the largest seen is 57 KB
+TRANSCRIPT_FIRST_BYTES: Final = 64 << 10  # of its first line, which says what was started: 22 KB with Codex
+TRANSCRIPT_MAX_BYTES: Final = 2 << 30  # no conversation is larger; only a stretch of it is read
+TRANSCRIPT_ROUND_MS: Final = 200  # for all turns of one question: what is not looked at by then says so
+RAISE_SETTLES_MS: Final = 600_000  # the longest that a client lets one command hold up what it writes itself
+WITNESSES_LOOKED_AT: Final = 50  # turns of a session, for a live one that a turn out of the spool can lean on
+LOOKS_MAX: Final = 8  # at one turn behind hooks' answers: what did not agree by then is looked at when it is asked for
+LOOKS_AWAITED_MAX: Final = 1_000  # turns that are looked at again behind hooks' answers: the oldest goes
+FINDINGS_KNOWN_MAX: Final = 1_000  # of turns whose transcript has not grown since
+
 RECALL_QUEUE_WAIT_S: Final = 1.0  # for vectors of what was written just now: a batch takes that long on a slow machine
 RECALL_QUEUE_NOTES_MAX: Final = 16  # a longer queue is an import, which nobody waits for: one batch
 WORDS_PENDING_MAX: Final = 200  # searched in memory until then; a commit of the word index costs 30 to 150 ms

@@ -17,11 +17,12 @@ from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
 from memd_daemon.model.turn import Turn, Witness
 from memd_daemon.model.words import Attestation, Kind, Priority, Provenance, SourceType, Surface
-from memd_daemon.service import text
+from memd_daemon.service import text, witness
 from memd_daemon.service.asker import Asker, stands_in, system
 from memd_daemon.service.clients import Client
 from memd_daemon.service.names import is_safe
 from memd_daemon.service.parts import Parts
+from memd_daemon.service.prompt_text import as_stored
 from memd_daemon.service.remember import commit_note
 from memd_daemon.service.repos import Place
 from memd_daemon.service.terms import directory_of
@@ -29,8 +30,6 @@ from memd_daemon.service.wanted import Wanted
 from memd_daemon.store.port import Txn
 from memd_hooks.events import Harness, HookEvent
 from memd_hooks.harness.git import is_replay
-
-_CUT = "\n[cut by memd: the prompt was longer]"
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,15 +39,15 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     new: bool
 
 
-def attestation_of(witness: Witness, *, person_entry: bool, nested: bool) -> Attestation:
+def attestation_of(seen: Witness, *, person_entry: bool, nested: bool) -> Attestation:
     """What is known of who typed a turn, before any transcript was read.
 
-    `typed` is said only once the harness's own transcript agrees; until then a prompt from a client in which a person types
-    is `captured`.
+    `typed` is said only once the harness's own transcript agrees (attest.py); until then a prompt from a client in which a person
+    types is `captured`.
     """
     if nested or not person_entry:
         return Attestation.HEADLESS
-    return Attestation.REPLAYED if witness.spooled else Attestation.CAPTURED
+    return Attestation.REPLAYED if seen.spooled else Attestation.CAPTURED
 
 
 def is_kept(parts: Parts, place: Place, spooled_at_ms: int = 0) -> bool:
@@ -74,27 +73,23 @@ def store_prompt(
     """The user's turn, durable when this returns; None where it is not to be kept."""
     if not is_kept(parts, place, at_ms if spooled else 0):
         return None
-    witness = Witness(
-        peer_pid=client.pid if client else 0,
-        ancestors=client.ancestors if client else (),
-        entry_point=event.entry_point,
-        transcript_path=event.transcript_path,
-        prompt_id=event.prompt_id,
-        spooled=spooled,
-    )
+    seen = witness.spooled(event) if spooled else witness.live(event, client)
     attestation = attestation_of(
-        witness,
+        seen,
         person_entry=event.entry_point in harness.PERSON_ENTRY_POINTS,
         nested=bool(client and client.nested),
     )
-    return store_turn(parts, event, place, witness, attestation, hook.request_id, at_ms)
+    stored = store_turn(parts, event, place, seen, attestation, hook.request_id, at_ms)
+    if stored.new and attestation != Attestation.HEADLESS:
+        parts.unsettled.await_turn(stored.number, event.session)
+    return stored
 
 
 def store_turn(
-    parts: Parts, event: HookEvent, place: Place, witness: Witness, attestation: Attestation, request: bytes, at: int
+    parts: Parts, event: HookEvent, place: Place, seen: Witness, attestation: Attestation, request: bytes, at: int
 ) -> Stored:
     """Stores the prompt once: by request id, by the harness's prompt id, or by equal text within the window. Durable on return."""
-    words = _prompt_text(parts, event.prompt)
+    words = as_stored(parts, event.prompt)
 
     def work(txn: Txn) -> Stored:
         known = txn.turn_of_request(request) or _same_prompt(txn, event, words, at)
@@ -111,21 +106,12 @@ def store_turn(
             at=at,
             text=words,
             attestation=attestation,
-            witness=witness,
+            witness=seen,
             request=request,
         )
         return Stored(number=txn.add_turn(turn), new=True)
 
     return parts.store.write(work)
-
-
-def _prompt_text(parts: Parts, prompt: str) -> str:
-    stored = prompt.encode("utf-8", "replace")
-    if len(stored) > limits.TURN_MAX_BYTES:
-        prompt = stored[: limits.TURN_MAX_BYTES].decode("utf-8", "ignore") + _CUT
-    else:
-        prompt = stored.decode("utf-8")
-    return parts.redact(text.normal(prompt))
 
 
 def _same_prompt(txn: Txn, event: HookEvent, words: str, at: int) -> int | None:

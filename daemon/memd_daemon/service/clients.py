@@ -39,10 +39,12 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True):
-    """The client above a process. ``nested``: another harness, or the same once more, stands above it."""
+    """The client above a process, the ``peer``. ``nested``: another harness, or the same once more, stands above it."""
 
+    peer: int = 0
     pid: int = 0
     started: int = 0
+    child: int = 0  # of the client: the process by which it started the peer, or the peer itself
     nested: bool = False
     above: tuple[tuple[int, int], ...] = ()  # clients that stand above it: (pid, started)
     terminal: bool = False
@@ -123,11 +125,14 @@ def client_above(pid: int, names: Names, harness: str) -> Client:
         return Client()
     above = list(ancestors(pid))
     own = next((p for p in above if p.name in names.get(harness, ())), None)
+    child = ([pid, *(p.pid for p in above)][above.index(own)]) if own else 0
     everybody = _everybody(names)
     further = [p for p in (above[above.index(own) + 1 :] if own else above) if p.name in everybody]
     return Client(
+        peer=pid,
         pid=own.pid if own else 0,
         started=own.started if own else 0,
+        child=child,
         nested=bool(further),
         above=tuple((p.pid, p.started) for p in further),
         terminal=own.terminal if own else False,

@@ -22,7 +22,7 @@ from memd_daemon import limits
 from memd_daemon.model.delivery import Context, Delivery
 from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.rules import Candidate, Decision, Situation, decide
-from memd_daemon.service import candidates, capture, holds, names, notices, policy_rules, tool_results
+from memd_daemon.service import attest, candidates, capture, holds, names, notices, policy_rules, tool_results
 from memd_daemon.service.clients import Client, client_above
 from memd_daemon.service.contexts import DELIVERED, OFFERED, continuing, entered, is_owed, sessions_of
 from memd_daemon.service.decisions import Decisions
@@ -137,6 +137,7 @@ class Deliverer:
         if not hook.is_probe:
             tool_results.heard(self._parts, harness, event, place)
         if event.moment == Moment.TOOL_RESULT:
+            attest.look_behind(self._parts, event.session)
             return b""
         looks = known is None or event.moment in CLIENT_MOMENTS
         client = client_above(pid, self._names, event.harness) if looks and pid else None
@@ -188,6 +189,8 @@ class Deliverer:
                     self._parts.ledger.settle(hold, outcome, self._parts.now_ms())
             if is_told:
                 unanswered.pop_all()
+        if not hook.is_probe:
+            attest.look_behind(self._parts, event.session)
         return reply
 
     def foresee(self, event: HookEvent, known: Context | None, like: Context | None = None) -> Foreseen:

@@ -30,6 +30,7 @@ from memd_daemon.service.struck import Struck
 from memd_daemon.service.tally import Tally
 from memd_daemon.store.port import Draft, Ledger, Snapshot, Store
 
+from memd_daemon.service.unsettled import Unsettled
 
 class Placing(TypedDict, total=False):
     """Who makes an event, and what it comes after: all that ``after`` has seen, or the events ``parents``."""
@@ -72,6 +73,7 @@ class Parts:
 
     def settings(self, snapshot: Snapshot | None = None) -> Settings:
         """The settings as they stand, at this snapshot or now."""
+    unsettled: Unsettled = field(default_factory=Unsettled)
         if snapshot is not None:
             return self.known_settings.at(snapshot, self.store.info.store)
         with self.store.read() as now:

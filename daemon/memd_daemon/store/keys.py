@@ -15,6 +15,7 @@ The store environment, ``<home>/store/log``, is durable: each commit is synced b
     ids             id                                  uid                                          truth: people quote it
     aliases         uid                                 id                                           truth, with ids
     turns           number                              msgpack Turn                                 truth
+    raised          turn's number                       msgpack Raised                               truth, local
     settings        name (UTF-8, 1 to 511)              bytes                                        truth, local
     unwanted        id                                  "" : not to be embedded until asked for      truth, local
     meta            format store origin hlc head turn model  u64, uid, uid, u64, seq ‖ digest, u64, name  truth
@@ -78,6 +79,7 @@ BLOBS: Final = "blobs"
 IDS: Final = "ids"
 ALIASES: Final = "aliases"
 TURNS: Final = "turns"
+RAISED: Final = "raised"
 SETTINGS: Final = "settings"
 UNWANTED: Final = "unwanted"
 META: Final = "meta"
@@ -97,7 +99,7 @@ TURN_REQUESTS: Final = "turn_requests"
 TURN_PROMPTS: Final = "turn_prompts"
 TURN_SESSIONS: Final = "turn_sessions"
 
-TRUTH: Final = (COMMITS, EVENTS, BLOBS, IDS, ALIASES, TURNS, SETTINGS, UNWANTED, META)
+TRUTH: Final = (COMMITS, EVENTS, BLOBS, IDS, ALIASES, TURNS, RAISED, SETTINGS, UNWANTED, META)
 REBUILT: Final = (
     UNEMBEDDED, EVENT_UIDS, SUBJECTS, TAILS, FOLDS, KINDS, PATHS, ANCHORED, CHILDREN, ABSORBED, SLUGS,
     TURN_REQUESTS, TURN_PROMPTS, TURN_SESSIONS,

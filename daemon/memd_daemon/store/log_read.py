@@ -17,7 +17,7 @@ from memd_daemon.limits import SALT_BYTES
 from memd_daemon.model import fold, trust
 from memd_daemon.model.event import Header, Stored, blob_digest, decode_event, event_digest
 from memd_daemon.model.note import Note, decode_note, encode_note
-from memd_daemon.model.turn import Turn
+from memd_daemon.model.turn import Raised, Turn
 from memd_daemon.store import keys
 from memd_daemon.store.indexes import rows_of
 from memd_daemon.store.kv import Reading
@@ -34,6 +34,7 @@ _commit_decoder = msgspec.msgpack.Decoder(tuple[bytes, tuple[bytes, ...]])
 _event_decoder = msgspec.msgpack.Decoder(tuple[bytes, bytes])
 _header_decoder = msgspec.msgpack.Decoder(Header)
 _turn_decoder = msgspec.msgpack.Decoder(Turn)
+_raised_decoder = msgspec.msgpack.Decoder(Raised)
 
 
 class Tail(msgspec.Struct, frozen=True, array_like=True):
@@ -350,6 +351,10 @@ class LogSnapshot:
             turn = self.turn(keys.of_number(key))
             if turn is not None:
                 yield turn
+
+    def raised(self, number: int) -> Raised | None:
+        raw = self.kv.get(keys.RAISED, keys.number(number)) if 0 <= number < 1 << 64 else None
+        return None if raw is None else _raised_decoder.decode(raw)
 
     def turn_of_request(self, request: bytes) -> int | None:
         raw = self.kv.get(keys.TURN_REQUESTS, keys.digest16(request))

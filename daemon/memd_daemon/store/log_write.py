@@ -19,7 +19,7 @@ from memd_daemon.model.event import GENESIS, Header, Stored
 from memd_daemon.model.ids import UID_BYTES, hybrid_next, uuid7
 from memd_daemon.model.note import Note, decode_note, encode_note
 from memd_daemon.model.proof import needs_signature
-from memd_daemon.model.turn import Turn
+from memd_daemon.model.turn import Raised, Turn
 from memd_daemon.store import keys
 from memd_daemon.store.indexes import replace_rows, rows_of
 from memd_daemon.store.kv import Writing
@@ -327,6 +327,9 @@ class LogTxn(LogSnapshot):
         self.kv.put(keys.TURNS, keys.number(number), _encoder.encode(turn))
         self._index_turn(turn)
         return number
+
+    def put_raised(self, number: int, raised: Raised) -> None:
+        self.kv.put(keys.RAISED, keys.number(number), _encoder.encode(raised))
 
     def _index_turn(self, turn: Turn) -> None:
         number, session = keys.number(turn.number), keys.digest16(turn.session)

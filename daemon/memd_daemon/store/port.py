@@ -24,7 +24,7 @@ from memd_daemon.model.note import Note
 from memd_daemon.model.stale_flag import StaleFlag
 from memd_daemon.model.tool_result import ToolResult
 from memd_daemon.model.trust import Identity
-from memd_daemon.model.turn import Turn
+from memd_daemon.model.turn import Raised, Turn
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -140,6 +140,10 @@ class Snapshot(Protocol):
         """Newest first."""
         ...
 
+    def raised(self, number: int) -> Raised | None:
+        """What made more of a turn's attestation since it was stored; None for nothing."""
+        ...
+
     def turn_of_request(self, request: bytes) -> int | None: ...
     def turn_of_prompt(self, session: str, prompt_id: str) -> int | None: ...
     def session_turns(self, session: str) -> int:
@@ -194,6 +198,10 @@ class Txn(Snapshot, Protocol):
 
     def add_turn(self, turn: Turn) -> int:
         """Stores the turn under the next number (the struct's own is ignored) and gives the number."""
+        ...
+
+    def put_raised(self, number: int, raised: Raised) -> None:
+        """Keeps what became of a turn's attestation, in place of what was kept of it."""
         ...
 
     def put_vector(self, model: str, uid: bytes, vector: bytes) -> None: ...

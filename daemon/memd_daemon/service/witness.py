@@ -1,0 +1,162 @@
+"""What a turn's attestation is judged by, as far as only living processes can tell it: taken at once, before the answer.
+
+**Direct** is a hook that the client itself called: the process by which the client started it was given the very line that stands
+in the client's settings, and what the hook prints goes to the client. A shell that an agent runs stands under the same client, and
+can run the same line; but what it prints goes into a file or to another process, and the socket that a client gives to its hook
+cannot be opened a second time. A hook of the agent's own that the client was made to run is another matter: SECURITY.md.
+
+The environment is the one that the client was **started with**: it says where the client keeps its transcripts, and whether some
+harness's shell started it, also where that one's process has gone.
+"""
+
+import os
+import socket
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from memd_client.terminal import MARKERS
+from memd_daemon.ground import transcripts
+from memd_daemon.model.turn import Witness
+from memd_daemon.service.clients import Client, command_line
+from memd_hooks.events import HookEvent, Moment
+from memd_hooks.harness.transcripts import BY_NAME
+
+_LINE_END: Final = "/bin/hook' {event} {harness}"
+"""How a line of memd's in a client's settings ends (memd_hooks/launcher.py)."""
+
+_SAYS_ITSELF: Final = frozenset({"CLAUDE_CODE_ENTRYPOINT"})
+"""Markers that an editor gives to the client which it starts for a person."""
+
+# linux/netlink.h, linux/sock_diag.h, linux/unix_diag.h
+_NETLINK_SOCK_DIAG: Final = 4
+_BY_FAMILY: Final = 20
+_REQUEST: Final = 1
+_SHOW_PEER: Final = 4
+_PEER: Final = 2
+_HEADER: Final = struct.Struct("=IHHII")
+_ASK: Final = struct.Struct("=BBHIIIII")
+_TOLD_BYTES: Final = 16
+_ATTRIBUTE: Final = struct.Struct("=HH")
+_ANY: Final = 0xFFFFFFFF
+_DIAG_WAIT_S: Final = 0.05
+_DIAG_BYTES: Final = 4096
+
+
+def live(event: HookEvent, client: Client | None) -> Witness:
+    """Of a hook that is being answered."""
+    if client is None or not client.pid:
+        return _told(event, client)
+    environ = started_with(client.pid)
+    transcript = BY_NAME.get(event.harness)
+    size, inode = transcripts.length(event.transcript_path)
+    return Witness(
+        peer_pid=client.peer,
+        ancestors=client.ancestors,
+        entry_point=event.entry_point,
+        transcript_path=event.transcript_path,
+        prompt_id=event.prompt_id,
+        client_pid=client.pid,
+        client_started=client.started,
+        terminal=client.terminal,
+        nested=client.nested,
+        marker=next((one for one in MARKERS if environ.get(one) and one not in _SAYS_ITSELF), ""),
+        direct=is_direct(client, event.harness),
+        transcripts=transcript.folder(environ) if transcript else "",
+        transcript_bytes=size,
+        transcript_inode=inode,
+    )
+
+
+def spooled(event: HookEvent) -> Witness:
+    """Of a hook that wrote its call aside: nobody saw its process, and what it says of itself anybody can write."""
+    return Witness(
+        entry_point=event.entry_point,
+        transcript_path=event.transcript_path,
+        prompt_id=event.prompt_id,
+        spooled=True,
+    )
+
+
+def _told(event: HookEvent, client: Client | None) -> Witness:
+    return Witness(
+        peer_pid=client.peer if client else 0,
+        ancestors=client.ancestors if client else (),
+        entry_point=event.entry_point,
+        transcript_path=event.transcript_path,
+        prompt_id=event.prompt_id,
+    )
+
+
+def started_with(pid: int) -> Mapping[str, str]:
+    """The environment that a process was started with; empty where the system does not tell."""
+    try:
+        told = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return {}
+    pairs = (os.fsdecode(pair).partition("=") for pair in told.split(b"\0") if pair)
+    return {name: value for name, _, value in pairs}
+
+
+def is_direct(client: Client, harness: str) -> bool:
+    """Whether the client itself called the hook of a prompt: see the module's docstring."""
+    line = _LINE_END.format(event=Moment.PROMPT_SUBMIT, harness=harness)
+    return any(word.endswith(line) for word in command_line(client.child)) and _reads(client.pid, client.peer)
+
+
+def _reads(client: int, peer: int) -> bool:
+    """Whether the client holds the other end of what the peer prints to."""
+    printed = _descriptor(peer, 1)
+    if printed.startswith("pipe:["):
+        return printed in _held(client)
+    if not printed.startswith("socket:["):
+        return False
+    other = peer_of_socket(int(printed[len("socket:[") : -1]))
+    return other != 0 and f"socket:[{other}]" in _held(client)
+
+
+def _descriptor(pid: int, number: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/fd/{number}")  # noqa: PTH115 -- on the hook path
+    except OSError:
+        return ""
+
+
+def _held(pid: int) -> set[str]:
+    try:
+        numbers = os.listdir(f"/proc/{pid}/fd")  # noqa: PTH208 -- on the hook path
+    except OSError:
+        return set()
+    return {_descriptor(pid, int(number)) for number in numbers}
+
+
+def peer_of_socket(inode: int) -> int:
+    """The inode of the Unix socket at the other end of this one; 0 where there is none, or the system does not tell."""
+    ask = _ASK.pack(socket.AF_UNIX, 0, 0, _ANY, inode, _SHOW_PEER, _ANY, _ANY)
+    header = _HEADER.pack(_HEADER.size + len(ask), _BY_FAMILY, _REQUEST, 1, 0)
+    try:
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG) as asked:
+            asked.settimeout(_DIAG_WAIT_S)
+            asked.sendto(header + ask, (0, 0))
+            told = asked.recv(_DIAG_BYTES)
+    except (AttributeError, OSError):  # no netlink on this system, or not for us
+        return 0
+    return _peer_in(told)
+
+
+def _peer_in(told: bytes) -> int:
+    if len(told) < _HEADER.size or _HEADER.unpack_from(told)[1] != _BY_FAMILY:
+        return 0
+    at = _HEADER.size + _TOLD_BYTES
+    while at + _ATTRIBUTE.size <= len(told):
+        size, kind = _ATTRIBUTE.unpack_from(told, at)
+        if size < _ATTRIBUTE.size:
+            return 0
+        if kind == _PEER and size == _ATTRIBUTE.size + 4:
+            return int.from_bytes(told[at + _ATTRIBUTE.size : at + size], "little" if _IS_LITTLE else "big")
+        at += (size + 3) & ~3
+    return 0
+
+
+_IS_LITTLE: Final = struct.pack("=H", 1) == b"\1\0"
