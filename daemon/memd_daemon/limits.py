@@ -21,9 +21,6 @@ EVIDENCE_MAX: Final = 50  # excerpts of one write: each is looked for in its tur
 ANCHOR_DIGEST_BYTES: Final = 16  # truncated SHA-256: 2**64 files before a chance collision
 ANCHOR_FILE_MAX_BYTES: Final = 64 * 1024 * 1024  # a larger file is compared by size and time alone
 EVIDENCE_AUTO_MAX: Final = 10  # sentences that a write binds by itself, of those the user said: more are a pasted text
-EVIDENCE_TURNS_LOOKED_AT: Final = 50  # the newest of a session, in which a write looks for its own sentences
-EVIDENCE_LOOKED_AT_BYTES: Final = 256 * 1024  # of those turns together: a few ms, and pasted logs are nobody's statement
-STRIPES_ALTERNATIONS_MAX: Final = 6  # changes between the user's words and the note's: beyond, nobody follows who said what
 QUOTED_SENTENCE_MAX_CHARS: Final = 400  # three lines; a longer one stands in `show` alone, since nothing is cut off it
 QUOTES_SHOWN_MAX: Final = 3  # of the user's sentences below one note; `show` has them all
 RECALL_DEFAULT_K: Final = 10  # a screenful
@@ -59,13 +56,6 @@ PROMPT_CANDIDATES: Final = 20  # what may pass the gate at one prompt, before th
 GROUND_DEADLINE_MS: Final = (
     20  # a status that takes longer is told as "changed since — verify" now, and truly next time
 )
-PARSED_ON_HOOK_MAX_BYTES: Final = 64 * 1024  # of source: parsed in under 20 ms; a larger file waits for the next look
-GIT_DEADLINE_S: Final = 5.0  # a git call off the hook path
-GIT_HISTORY_DEADLINE_S: Final = (
-    60.0  # of reading a whole history behind the answers: a million commits take a few seconds
-)
-BEHIND_WAITING_MAX: Final = 100  # pieces of work behind the answers
-GIT_REPOSITORY_DEADLINE_S: Final = 0.1  # the first look at a directory stands on the hook path
 SHEBANG_MAX_BYTES: Final = 200  # a first line that names its interpreter does so in a few dozen
 SYNTAX_FILE_MAX_BYTES: Final = 1024 * 1024  # of source; longer is made by a program, and 20,000 lines are read in 150 ms
 SYNTAX_READ_BYTES: Final = 64 * 1024  # handed to the parser at once
@@ -82,6 +72,7 @@ GIT_DEADLINE_S: Final = 5.0  # a git call off the hook path
 GIT_HISTORY_DEADLINE_S: Final = (
     60.0  # of reading a whole history behind the answers: a million commits take a few seconds
 )
+FLAGS_WAITING_MAX: Final = 10_000  # stale flags that are to be written: a few hundred bytes each
 BEHIND_WAITING_MAX: Final = 100  # pieces of work behind the answers
 GIT_REPOSITORY_DEADLINE_S: Final = 0.1  # the first look at a directory stands on the hook path
 RENAME_LOOK_MS: Final = 5_000  # of git's questions about one file that is gone, all together
@@ -156,6 +147,10 @@ SLUG_MAX_CHARS: Final = 80  # a name, not a sentence: half a line
 NEAR_TERMS: Final = (
     12  # the rarest words of a text, by which what is near to it is looked for: 40% of a long claim of 30
 )
+NEAR_CANDIDATES: Final = 6  # of these so many are compared with it: nobody reads through more
+DERIVED_SHINGLE_SHARE: Final = 0.3  # model.md, section 5
+SHINGLE_WORDS: Final = 3
+
 # where words come from, as in evidence.md (index/shingles.py says what these make sure of)
 SHINGLE_UNITS: Final = 5  # words of one hash: of four, many are everybody's ("at the end of")
 SHINGLE_WINDOW: Final = 2  # neighbours of which one is kept: two thirds of all, 5.3 bytes a word
@@ -176,12 +171,7 @@ RESULT_NAMES_MAX: Final = 2_000  # words of a call, and lines of its output, tha
 RESULT_FOLDERS_MAX: Final = 6  # that the call names, from which they are looked for too
 RESULT_FILE_MAX_BYTES: Final = 2 * 1024 * 1024  # a larger one is nobody's prose; what is read of it counts as a document's
 FILES_TRACKED_KNOWN_MAX: Final = 10_000  # of which it is known that git has them
-RESULT_TURNS_LOOKED_AT: Final = 500  # of a session: who said the words first
 QUERY_VALUE_MAX_CHARS: Final = 15  # of an address's parameter: no secret in the table is shorter than 16
-
-NEAR_CANDIDATES: Final = 6  # of these so many are compared with it: nobody reads through more
-DERIVED_SHINGLE_SHARE: Final = 0.3  # model.md, section 5
-SHINGLE_WORDS: Final = 3
 
 # the daemon
 IDLE_EXIT_S: Final = 8 * 3600  # without a session
@@ -245,12 +235,14 @@ MENTION_WORDS_MAX: Final = 64  # of a content that may be paths and are looked f
 ANCHOR_WALK_MAX: Final = 20_000  # names looked at for a bare file name outside git: some 50 ms
 ANCHOR_CHOICES_MAX: Final = 5  # of files or symbols that a refusal offers
 CHECKOUTS_KNOWN_MAX: Final = 200  # directories that hooks came from: a few hundred bytes each
+READINGS_KNOWN_MAX: Final = 4_000  # of contents against the user's words: about 1 KB each, a few ms spared
 VIEWS_KNOWN_MAX: Final = 4_000  # of rules, and of notes on files under edit: about 2 KB each
-DERIVED_KNOWN_MAX: Final = 4  # of one lookup's notes: as their files were seen in a few checkouts, or a moment ago
+DERIVED_KNOWN_MAX: Final = 5  # of one lookup's notes: as their files were seen in a few checkouts, or a moment ago
 CATCH_UP_COMMITS_MAX: Final = 64  # looked through for what they bear on; after more everything is made anew
 GROUND_PATHS_OF_CONTENT_MAX: Final = 4  # at which one content was seen: copies beyond that are nobody's rename
 MOVED_FILE_MIN_BYTES: Final = 16  # smaller files are alike by chance: an empty `__init__.py`
 MOVED_FILE_MAX_BYTES: Final = 1024 * 1024  # hashed in a few ms; a larger one is not followed
+MOVED_LOOK_PAUSE_S: Final = 30  # between two looks for what is gone, behind files that no gotcha is about
 MOVED_GOTCHAS_LOOKED_AT: Final = 500  # behind a session's start: their files are hashed once, and then only looked at
 FOLDERS_KNOWN_MAX: Final = 2_000  # of which it is known whether they fold case: a path each
 FOLDER_LISTED_MAX: Final = 20_000  # names of one that does; listing more takes longer than a hook may
@@ -377,6 +369,14 @@ WORDS_WAIT_S: Final = (
     20.0  # an explicit question waits this long for an index that is loading; a rebuild of 10,000 notes takes 5
 )
 SAID_KNOWN_MAX: Final = 4096  # notes recorded last that are known by what they say, until the word index has them
+RECALL_QUEUE_WAIT_S: Final = 1.0  # for vectors of what was written just now: a batch takes that long on a slow machine
+RECALL_QUEUE_NOTES_MAX: Final = 16  # a longer queue is an import, which nobody waits for: one batch
+WORDS_PENDING_MAX: Final = 200  # searched in memory until then; a commit of the word index costs 30 to 150 ms
+
+NAMES_KNOWN_MAX: Final = 1_000  # ids and paths whose redaction is remembered: a session's come with each of its hooks
+
+REQUESTS_OPEN_MAX: Final = 1_000  # hook calls whose receipts may still come: they come within milliseconds
+
 # transcripts of clients, by which a turn is known to have been typed
 TRANSCRIPT_READ_BYTES: Final = 8 << 20  # of what was written since the prompt: half an hour of a busy session, parsed in 50 ms
 TRANSCRIPT_LEAD_BYTES: Final = 512 << 10  # before it, for the rows that the prompt's goes on from: the largest seen is 57 KB
@@ -388,14 +388,6 @@ WITNESSES_LOOKED_AT: Final = 50  # turns of a session, for a live one that a tur
 LOOKS_MAX: Final = 8  # at one turn behind hooks' answers: what did not agree by then is looked at when it is asked for
 LOOKS_AWAITED_MAX: Final = 1_000  # turns that are looked at again behind hooks' answers: the oldest goes
 FINDINGS_KNOWN_MAX: Final = 1_000  # of turns whose transcript has not grown since
-
-RECALL_QUEUE_WAIT_S: Final = 1.0  # for vectors of what was written just now: a batch takes that long on a slow machine
-RECALL_QUEUE_NOTES_MAX: Final = 16  # a longer queue is an import, which nobody waits for: one batch
-WORDS_PENDING_MAX: Final = 200  # searched in memory until then; a commit of the word index costs 30 to 150 ms
-
-NAMES_KNOWN_MAX: Final = 1_000  # ids and paths whose redaction is remembered: a session's come with each of its hooks
-
-REQUESTS_OPEN_MAX: Final = 1_000  # hook calls whose receipts may still come: they come within milliseconds
 
 # calls of memd's own tools
 CALL_DIGEST_BYTES: Final = 16  # by which the call that was held back is known when it comes again
@@ -412,6 +404,7 @@ MEDIAN: Final = 0.5
 TAIL: Final = 0.99  # the slowest of a hundred: what a user remembers
 
 # status
+STATUS_STALE_MAX: Final = 200  # flagged notes that are read to know that they stand: a few ms
 STATUS_QUEUE_MAX: Final = 10_000  # waiting vectors are counted up to here
 ENROLMENT_TOLD_DAYS: Final = 7  # trust-boundary.md
 SESSION_LIVE_MS: Final = 24 * 3600 * 1000  # without a hook for longer, a session is not listed as live

@@ -12,7 +12,7 @@ import pytest
 
 from memd_daemon.frames import notices, policy
 from memd_daemon.frames.envelope import bundle, envelope
-from memd_daemon.frames.history import event_line, telling_line
+from memd_daemon.frames.history import event_line, flag_line, telling_line
 from memd_daemon.frames.hold import HELD
 from memd_daemon.frames.push import pushed, renderings
 from memd_daemon.frames.recall import recalled
@@ -22,6 +22,7 @@ from memd_daemon.model.event import Anchor, Evidence, Source
 from memd_daemon.model.note import Reinstatement, Revision
 from memd_daemon.model.policy import Behind, Directive, Why
 from memd_daemon.model.settings import Change
+from memd_daemon.model.stale_flag import CLEARED, RAISED, Drift, StaleFlag
 from memd_daemon.model.view import (
     EventView,
     EvidenceView,
@@ -323,6 +324,22 @@ def events() -> dict[str, EventView]:
     }
 
 
+def flags() -> dict[str, StaleFlag]:
+    """What became of a note's ground in a checkout."""
+    changed = Drift("agent/resolver.rs", "anchor_changed")
+    renamed = Drift("agent/lock.rs", "anchor_renamed", "core/lock.rs")
+    place = {"root": "/home/dev/agent", "branch": "main"}
+    once = StaleFlag(
+        note=bytes(16), type=RAISED, state=b"", at=MARCH_4, last_at=MARCH_4, drifts=(changed, renamed), **place
+    )
+    return {
+        "flagged": once,
+        "flagged, detached, several times": msgspec.structs.replace(once, branch="", times=3, last_at=LATER),
+        "stands again": msgspec.structs.replace(once, type=CLEARED, drifts=(changed,)),
+        "flagged in a folder of an odd name": msgspec.structs.replace(once, root="/home/dev, on main: x"),
+    }
+
+
 def tellings() -> dict[str, TellingView]:
     """How a note was told."""
     once = TellingView(trigger="pre-edit", times=1, at=MARCH_4, last_at=MARCH_4, session="s1")
@@ -447,7 +464,8 @@ def renderings_of_files() -> dict[str, dict[str, str]]:
             )
         },
         "history.txt": {name: event_line(view, TAGS).text for name, view in events().items()}
-        | {name: telling_line(view, TAGS).text for name, view in tellings().items()},
+        | {name: telling_line(view, TAGS).text for name, view in tellings().items()}
+        | {name: flag_line(flag, TAGS).text for name, flag in flags().items()},
         "bundle.txt": {
             "three": bundle(three, texts),
             "one and eleven left out": bundle(three[:1], texts[:1], range(51, 62)),

@@ -7,6 +7,7 @@ import pytest
 
 from memd_daemon import limits
 from memd_daemon.ground.files import FileGround
+from memd_daemon.service import moved
 from tests.service.desk import Desk, context_of, desk_at, git, reason_of
 
 GOTCHA = "add() is called with strings by the importer: keep it duck-typed."
@@ -152,11 +153,11 @@ def test_every_gotcha_of_the_old_path_follows(desk: Desk) -> None:
 
 
 def test_a_note_of_two_files_names_the_one_that_moved(desk: Desk) -> None:
-    """The target is the anchor that matched."""
+    """The target is the anchor that the status is said of, whichever file is at hand."""
     note(desk, "other.py", OLD)
     move(desk)
     assert MOVED in told(desk.edit(NEW))
-    assert "(anchor: other.py," in told(desk.edit("other.py", session="s2"))
+    assert MOVED in told(desk.edit("other.py", session="s2"))
 
 
 def test_on_another_branch_a_moved_file_is_not_absent(desk: Desk) -> None:
@@ -245,3 +246,72 @@ def test_a_path_in_which_a_secret_stands_is_not_remembered(desk: Desk) -> None:
     (desk.repo / secret).write_text((desk.repo / OLD).read_text())
     (desk.repo / OLD).unlink()
     assert desk.edit(secret) == ""
+
+
+# --- what git knows
+
+
+LONG = "def add(a, b):\n" + "".join(f"    step_{n} = a * {n} + b\n" for n in range(20)) + "    return a + b\n"
+
+
+def commit(desk: Desk) -> None:
+    git(desk.repo, "add", "-A")
+    git(desk.repo, "commit", "-qm", "work")
+
+
+@pytest.mark.parametrize("anchor", [OLD, f"{OLD}::add", f"{OLD}#L1-L2"])
+def test_a_rename_that_was_committed_is_followed_in_a_later_session(desk: Desk, anchor: str) -> None:
+    """Its content changed with it, and nobody looked in between: git knows. It is told at the new path, read or edited."""
+    (desk.repo / OLD).write_text(LONG)
+    commit(desk)
+    note(desk, anchor)
+    move(desk, by_git=True)
+    (desk.repo / NEW).write_text(LONG + "\n\ndef more():\n    return 1\n")
+    commit(desk)
+    desk.start("s2")
+    desk.daemon.parts.behind.join()
+    assert GOTCHA in told(desk.read(NEW, session="s2"))
+    assert GOTCHA in reason_of(desk.edit(NEW, session="s3"))
+
+
+def test_a_block_that_was_moved_and_changed_around_is_told_at_its_edit(desk: Desk) -> None:
+    """Nothing is committed: the read of a file that no gotcha is about has the gone ones looked for."""
+    (desk.repo / OLD).write_text(LONG)
+    commit(desk)
+    note(desk, f"{OLD}::add")
+    move(desk)
+    (desk.repo / NEW).write_text("".join(f"X_{n} = {n}\n" for n in range(90)) + LONG)
+    assert desk.read(NEW) == ""
+    desk.daemon.parts.behind.join()
+    assert GOTCHA in reason_of(desk.edit(NEW))
+
+
+def test_what_is_gone_is_not_looked_for_at_every_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once in a while, in each checkout."""
+    note(desk)
+    looked: list[object] = []
+    monkeypatch.setattr(moved, "look_for_gone", lambda *_: looked.append(1))
+    for _ in range(3):
+        desk.read("other.py")
+        desk.daemon.parts.behind.join()
+    assert len(looked) == 1
+    monkeypatch.setattr(limits, "MOVED_LOOK_PAUSE_S", 0)
+    desk.read("other.py")
+    desk.daemon.parts.behind.join()
+    assert len(looked) == 2
+
+
+def test_a_rename_that_was_reverted_leaves_the_new_path_alone(desk: Desk) -> None:
+    """The gotcha is about the old path again."""
+    (desk.repo / OLD).write_text(LONG)
+    commit(desk)
+    note(desk)
+    move(desk, by_git=True)
+    commit(desk)
+    desk.start("s2")
+    desk.daemon.parts.behind.join()
+    git(desk.repo, "revert", "--no-edit", "HEAD")
+    (desk.repo / "lib").mkdir(exist_ok=True)
+    (desk.repo / NEW).write_text("something = 'else at that path'\n")
+    assert desk.edit(NEW, session="s3") == ""
+    assert "status: matches current state" in told(desk.edit(OLD, session="s3"))

@@ -3,6 +3,7 @@
     2026-03-04 10:21  agent by mcp, session s1  revoked by [52] (reason: "…")
     2026-03-04 10:25  local  told at session-start, 3 times in 3 sessions, until 2026-03-09 08:00
     2026-03-04 10:26  local  shown by recall, session s2
+    2026-03-05 09:12  local  flagged stale in /home/dev/agent on main: agent/resolver.rs [anchor_changed]
 
 An event that had no plain effect says so at its end, in brackets. What happened on this machine alone is marked `local`. Neither
 content nor summary stands here: what a note says is told by its frames alone. Other notes are named by their ids.
@@ -21,6 +22,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model.fold import Effect
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note
+from memd_daemon.model.stale_flag import RAISED, Drift, StaleFlag
 from memd_daemon.model.view import EventView, TellingView
 from memd_daemon.model.words import Actor, Surface
 
@@ -123,6 +125,21 @@ def telling_line(view: TellingView, tags: Sequence[str]) -> Line:
     lost = f"{view.unconfirmed} of them without a sign that it arrived" if view.times > 1 else "no sign that it arrived"
     more = [held] * bool(view.held) + [lost] * bool(view.unconfirmed)
     return Line(minute(view.at), LOCAL, "; ".join([", ".join(facts), *more]))
+
+
+def flag_line(flag: StaleFlag, tags: Sequence[str]) -> Line:
+    """The note's ground was found moved in a checkout, or standing again."""
+    moved = ", ".join(_drift(one, tags) for one in flag.drifts) or "its ground"
+    where = f"in {held_apart(flag.root, tags, stops=',;')}"
+    where += f" on {held_apart(flag.branch, tags, stops=',;')}" if flag.branch else ""
+    facts = [f"flagged stale {where}: {moved}" if flag.type == RAISED else f"stands again {where}: {moved} is over"]
+    facts += [f"{flag.times} times", f"until {minute(flag.last_at)}"] if flag.times > 1 else []
+    return Line(minute(flag.at), LOCAL, ", ".join(facts))
+
+
+def _drift(one: Drift, tags: Sequence[str]) -> str:
+    to = f" to {held_apart(one.to, tags, stops=',;')}" if one.to else ""
+    return f"{held_apart(one.path, tags, stops=',;')} [{escape_line(one.signal, tags)}{to}]"
 
 
 def _who(view: EventView, names: _Names) -> str:

@@ -12,12 +12,13 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import limits
-from memd_daemon.frames.history import LOCAL, event_line, head, telling_line
+from memd_daemon.frames.history import LOCAL, event_line, flag_line, head, telling_line
 from memd_daemon.model.delivery import Delivery, DeliveryState
 from memd_daemon.model.event import Stored, payload_of, texts_of
 from memd_daemon.model.fold import order, step
 from memd_daemon.model.ids import NO_UID, UID_BYTES, uid_text
 from memd_daemon.model.note import Note
+from memd_daemon.model.stale_flag import StaleFlag
 from memd_daemon.model.view import EventView, TellingView
 from memd_daemon.service.explain import iso
 from memd_daemon.service.parts import Parts
@@ -35,7 +36,8 @@ def log_of(parts: Parts, request: api.Log) -> api.LogReply:
         note = snapshot.note(uid) or note_at(snapshot, request.ref)  # which says that there is none
         events = _traced(snapshot.events_of(uid))
         told, since = _deliveries(parts, note)
-        rows = list(_in_time(events, told))
+        local: list[Delivery | StaleFlag] = [*told, *parts.ledger.flags_of(uid)]
+        rows = list(_in_time(events, sorted(local, key=lambda one: one.at)))
         end = max(0, len(rows) - request.offset)
         first = max(0, end - request.limit) if request.limit else 0
         id_ = snapshot.id_of(uid) or 0
@@ -43,7 +45,7 @@ def log_of(parts: Parts, request: api.Log) -> api.LogReply:
             id=id_,
             head=head(id_, note, parts.tags),
             events=[
-                _telling_out(parts, row) if isinstance(row, TellingView) else _event_out(parts, snapshot, row)
+                _local_out(parts, row) if not isinstance(row, Traced) else _event_out(parts, snapshot, row)
                 for row in rows[first:end]
             ],
             more=first,
@@ -85,16 +87,31 @@ def _deliveries(parts: Parts, note: Note) -> tuple[list[Delivery], int]:
     return found[::-1], kept_since if note.created_at < kept_since else 0
 
 
-def _in_time(events: Iterable[Traced], told: Iterable[Delivery]) -> Iterator[Traced | TellingView]:
-    """Events in their own order, which no clock changes; each after what was told before its time."""
-    waiting = deque(told)
+def _in_time(
+    events: Iterable[Traced], local: Iterable[Delivery | StaleFlag]
+) -> Iterator[Traced | TellingView | StaleFlag]:
+    """Events in their own order, which no clock changes; each after what happened here before its time."""
+    waiting = deque(local)
     for one in events:
         before = []
         while waiting and waiting[0].at < one.stored.event.at:
             before.append(waiting.popleft())
-        yield from _tellings(before)
+        yield from _locals(before)
         yield one
-    yield from _tellings(waiting)
+    yield from _locals(waiting)
+
+
+def _locals(row: Iterable[Delivery | StaleFlag]) -> Iterator[TellingView | StaleFlag]:
+    """What was told up to each change of the note's ground, and after the last."""
+    told: list[Delivery] = []
+    for one in row:
+        if isinstance(one, Delivery):
+            told.append(one)
+            continue
+        yield from _tellings(told)
+        told.clear()
+        yield one
+    yield from _tellings(told)
 
 
 def _tellings(row: Iterable[Delivery]) -> Iterator[TellingView]:
@@ -115,6 +132,31 @@ def _tellings(row: Iterable[Delivery]) -> Iterator[TellingView]:
             asked=found[0].state == DeliveryState.ASKED,
             held=sum(one.held for one in found),
         )
+
+
+def _local_out(parts: Parts, row: TellingView | StaleFlag) -> api.EventOut:
+    return _telling_out(parts, row) if isinstance(row, TellingView) else _flag_out(parts, row)
+
+
+def _flag_out(parts: Parts, flag: StaleFlag) -> api.EventOut:
+    line = flag_line(flag, parts.tags)
+    return api.EventOut(
+        uid="",
+        type=flag.type,
+        at=iso(flag.at),
+        actor="system",
+        surface="",
+        session="",
+        signed=False,
+        effect="applied",
+        line=line.text,
+        when=line.when,
+        who=LOCAL,
+        what=line.what,
+        local=True,
+        times=flag.times,
+        last_at=iso(flag.last_at),
+    )
 
 
 def _telling_out(parts: Parts, view: TellingView) -> api.EventOut:

@@ -1,9 +1,13 @@
 """Anchored files that are at another path now: found by what they hold, at one lookup, with no walk through the tree.
 
-The content of the file at hand is compared, by its digest, with what anchored files held when their notes were recorded, and when
-they were last looked at (at a read, at an edit, behind a session's start). One of them that is gone from this checkout counts as
-moved here, and its gotchas come along. That stays known in the ledger, since the next edit makes another content of it, and counts
-for as long as the old path stays empty.
+On the way of a hook the content of the file at hand is compared, by its digest, with what anchored files held when their notes were
+recorded, and when they were last looked at (at a read, at an edit, behind a session's start). One of them that is gone from this
+checkout counts as moved here, and its gotchas come along. That stays known in the ledger, since the next edit makes another content
+of it, and counts for as long as the old path stays empty.
+
+Behind a session's start, and now and then behind a file that no gotcha is about, those that are gone are asked for in the
+repository (ground/renames.py): what was renamed in a commit, by whomever, or moved and changed since, is remembered likewise. It is
+there at the next hook: an edit comes after a read.
 
 Very small files are alike by chance, so they are not followed; large ones would take too long.
 """
@@ -22,6 +26,7 @@ from memd_daemon import limits
 from memd_daemon.ground.deadline import OutOfTime
 from memd_daemon.ground.repository import clean, relative_path
 from memd_daemon.ground.spelling import located
+from memd_daemon.model.event import Anchor
 from memd_daemon.model.view import GroundStatus, NoteView
 from memd_daemon.model.words import Kind
 from memd_daemon.service.contexts import sessions_of
@@ -70,8 +75,11 @@ def moved_here(
             if _has_gotcha(snapshot, scopes, old) or ledger.moved_from(root, old)
         }
         further = {older: path for old, path in found.items() for older in known_moves(ledger, root, [old])}
+        is_strange = not (found or known or any(_has_gotcha(snapshot, scopes, path) for path in paths))
     for old, path in found.items() if keeps else ():
         parts.ledger.put_moved(root, path, old)
+    if keeps and is_strange and _is_due(parts, root):
+        parts.behind.add(partial(look_for_gone, parts, place))
     return {old: path for old, path in (known | found | further).items() if old != path}
 
 
@@ -142,10 +150,38 @@ def _status(ground: GroundStatus, moved: Mapping[str, str]) -> GroundStatus:
 
 
 def look_around(parts: Parts, place: Place) -> None:
-    """Looks at the files of a repository's newest gotchas, so that they are known again wherever they come to be."""
+    """Looks at the files of a repository's newest gotchas, so that they are known again wherever they come to be, or are."""
+    for path in dict.fromkeys(anchor.path for anchor in _anchors(parts, place)):
+        _digest(parts, Path(located(place.checkout.root, path)))
+    look_for_gone(parts, place)
+
+
+def look_for_gone(parts: Parts, place: Place) -> None:
+    """Asks the repository where the files of its newest gotchas went that are gone, and remembers it."""
+    root, branch = place.checkout.root, place.checkout.branch
+    gone = [anchor for anchor in _anchors(parts, place) if _is_gone(root, anchor.path)]
+    for anchor in dict.fromkeys(gone):
+        (found,) = parts.ground.statuses(Path(root), branch, [anchor])
+        to = found.detail if found.signal == "anchor_renamed" else found.to
+        if to and is_safe(to) and is_safe(anchor.path) and anchor.path not in parts.ledger.moved_from(root, to):
+            parts.ledger.put_moved(root, to, anchor.path)
+
+
+def _anchors(parts: Parts, place: Place) -> list[Anchor]:
+    """Of the repository's newest gotchas."""
     with parts.store.read() as snapshot:
         uids = (snapshot.uid_of(id_) for id_ in snapshot.notes_of_kind(place.scope, Kind.GOTCHA))
-        notes = (snapshot.note(uid) for uid in islice(uids, limits.MOVED_GOTCHAS_LOOKED_AT) if uid)
-        paths = dict.fromkeys(anchor.path for note in notes if note is not None for anchor in note.anchors)
-    for path in paths:
-        _digest(parts, Path(located(place.checkout.root, path)))
+        notes = [snapshot.note(uid) for uid in islice(uids, limits.MOVED_GOTCHAS_LOOKED_AT) if uid]
+    return [anchor for note in notes if note is not None for anchor in note.anchors]
+
+
+def _is_due(parts: Parts, root: str) -> bool:
+    """Whether the last look for what is gone from a checkout is some time ago; then this is the next one."""
+    now_ns, pause_ns = time.monotonic_ns(), limits.MOVED_LOOK_PAUSE_S * limits.MS_PER_S * limits.NS_PER_MS
+    last_ns = parts.looks.get(root)
+    if last_ns is not None and now_ns - last_ns < pause_ns:
+        return False
+    if len(parts.looks) >= limits.CHECKOUTS_KNOWN_MAX:
+        parts.looks.clear()
+    parts.looks[root] = now_ns
+    return True

@@ -22,6 +22,7 @@ from memd_daemon.service.asker import Asker
 from memd_daemon.service.behind import Behind
 from memd_daemon.service.calls import Calls
 from memd_daemon.service.findings import Findings
+from memd_daemon.service.flags import Flags
 from memd_daemon.service.known import Known, KnownViews
 from memd_daemon.service.policy import Policies
 from memd_daemon.service.search import Search
@@ -63,12 +64,16 @@ class Parts:
     policies: Policies = field(default_factory=Policies)
     tally: Tally = field(default_factory=Tally)
     behind: Behind = field(default_factory=Behind)
+    flags: Flags = field(default_factory=Flags)
     findings: Findings = field(default_factory=Findings)
     reading: Behind = field(default_factory=Behind)  # what tools gave, taken apart one after the other
     tracked: Tracked = field(default_factory=Tracked)
     said: Said = field(default_factory=Said)
     struck: Struck = field(default_factory=Struck)
     calls: Calls = field(default_factory=Calls)
+    looks: dict[str, int] = field(
+        default_factory=dict
+    )  # when files that are gone from a checkout were looked for (moved.py)
     unsure: set[str] = field(default_factory=set)  # sessions that were shown notes of which the ledger knows nothing
 
     def settings(self, snapshot: Snapshot | None = None) -> Settings:

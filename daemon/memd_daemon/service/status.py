@@ -85,8 +85,17 @@ def _store(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
         "turns": counts.turns,
         "bytes_on_disk": counts.bytes_on_disk,
         **told.marks,
+        "stale": _stale(parts, snapshot),
         **{name: sorted(ids_of(snapshot, uids)) for name, uids in told.waiting.items()},
     }
+
+
+def _stale(parts: Parts, snapshot: Snapshot) -> int:
+    """Notes that stand and are flagged in some checkout, as far as they were read; past a bound whether they stand is not asked."""
+    flagged = sorted(parts.flags.flagged(parts))
+    asked = flagged[: limits.STATUS_STALE_MAX]
+    standing = sum(note is not None and note.live and not note.revoked for note in map(snapshot.note, asked))
+    return standing + len(flagged) - len(asked)
 
 
 def _spool(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note, Proposal
 from memd_daemon.model.view import GroundStatus, NotedNote, NoteView, ProposalView, TombstoneView
 from memd_daemon.model.words import UNTRUSTED_SOURCES, Provenance, Surface
+from memd_daemon.service.flags import noticed
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import GLOBAL, Place, name_of
 from memd_daemon.store.port import Snapshot
@@ -76,7 +77,9 @@ def grounded(parts: Parts, view: NoteView, place: Place | None, until_ns: int | 
     note = view.note
     if place is None or not (note.anchors or note.mentions) or not stands_in(note, place):
         return view
-    return msgspec.structs.replace(view, ground=seen(parts, grounds_of(note), place, until_ns, looked))
+    ground = seen(parts, grounds_of(note), place, until_ns, looked)
+    noticed(parts, note, place, ground)
+    return msgspec.structs.replace(view, ground=ground)
 
 
 def grounds_of(note: Note) -> Grounds:
