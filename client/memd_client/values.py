@@ -96,10 +96,11 @@ class TurnOut(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     n: int
     text: str
-    attestation: str
+    attestation: str  # as far as it is known now
     at: str
     harness: str
     agent: str
+    not_typed: str = ""  # why it is not known to have been typed; "" where it is
 
 
 class BehindOut(msgspec.Struct, frozen=True, kw_only=True):

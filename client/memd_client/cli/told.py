@@ -25,16 +25,19 @@ STATE_STYLES = {"delivered": "green", "offered": "yellow", "asked": "cyan"}
 @SESSION
 @page
 def turns(session: str, limit: int, all_: bool, as_json: bool) -> None:
-    """What you said to your agents, newest first. The number is what `--evidence TURN:EXCERPT` takes."""
+    """What you said to your agents, newest first. The number is what `--evidence TURN:EXCERPT` takes.
+
+    `typed`: your client's own transcript agrees that a person typed it. Only such turns mark words as yours.
+    """
     with Memd() as memd:
         reply = memd.turns(session=session, limit=0 if all_ else limit)
     if as_json:
         screen.emit(reply.turns)
         return
     screen.table(
-        ("turn", "at", "session", "attested", "text"),
+        ("turn", "at", "session", "attested", "not typed, since", "text"),
         [_turn(turn) for turn in reply.turns],
-        spare=("attested", "session", "at"),
+        spare=("not typed, since", "attested", "session", "at"),
     )
     of = f" of session {session}" if session else ""
     tell_rest(reply.more, none="" if reply.turns else f"no turns{of} yet: they come with the hooks (`memd install`)")
@@ -47,6 +50,7 @@ def _turn(turn: api.TurnOut) -> list[Part]:
         (_minute(turn.at), "dim"),
         turn.session[:SHOWN_SESSION_CHARS],
         turn.attestation,
+        (turn.not_typed, "dim"),
         text,
     ]
 

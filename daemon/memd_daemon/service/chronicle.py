@@ -21,6 +21,7 @@ from memd_daemon.model.note import Note
 from memd_daemon.model.turn import Turn
 from memd_daemon.model.view import BehindView, StepView
 from memd_daemon.model.words import Kind
+from memd_daemon.service import attest
 from memd_daemon.service.asker import asker_of
 from memd_daemon.service.contexts import sessions_of
 from memd_daemon.service.explain import note_out, turn_out
@@ -85,7 +86,7 @@ def trace(parts: Parts, request: api.Trace) -> api.TraceReply:
         walk = _Walk(parts, snapshot, place, note)
         down = walk.along(_down(snapshot))
         up = walk.along(_up(snapshot))
-        view, behind = walk.first, behind_of(snapshot, note)
+        view, behind = walk.first, behind_of(parts, snapshot, note)
         first = recalled(view, parts.now_ms(), parts.tags)
         text = traced(
             view,
@@ -157,7 +158,7 @@ class _Walk:
     def _step(self, how: str, of: Note, note: Note, depth: int) -> tuple[api.StepOut, StepView]:
         view = view_of(self._parts, self._snapshot, note, self._place)
         text = recalled(view, self._parts.now_ms(), self._parts.tags)
-        behind = behind_of(self._snapshot, note)
+        behind = behind_of(self._parts, self._snapshot, note)
         id_, is_new = self._snapshot.id_of(of.uid) or 0, note.uid not in self._told
         self._told.add(note.uid)
         self.shown.append(row(view, text))
@@ -175,26 +176,29 @@ class _Walk:
         return out, shown
 
 
-def behind_of(snapshot: Snapshot, note: Note) -> list[tuple[api.BehindOut, BehindView]]:
+def behind_of(parts: Parts, snapshot: Snapshot, note: Note) -> list[tuple[api.BehindOut, BehindView]]:
     """The user's words that were bound to a note; none for one that is revoked or forgotten, since they repeat its content."""
     if note.revoked or note.forgotten:
         return []
-    return [_behind(snapshot, e) for e in note.evidence]
+    found = [(evidence, snapshot.turn(evidence.turn)) for evidence in note.evidence]
+    here = [
+        (evidence, turn if turn is not None and turn.uid == evidence.turn_uid else None) for evidence, turn in found
+    ]
+    looks = attest.look_again(parts, (turn for _, turn in here if turn is not None))
+    return [_behind(snapshot, evidence, turn, looks.get(evidence.turn)) for evidence, turn in here]
 
 
-def _behind(snapshot: Snapshot, evidence: ev.Evidence) -> tuple[api.BehindOut, BehindView]:
-    found = snapshot.turn(evidence.turn)
-    turn = found if found is not None and found.uid == evidence.turn_uid else None
+def _behind(
+    snapshot: Snapshot, evidence: ev.Evidence, turn: Turn | None, look: attest.Look | None
+) -> tuple[api.BehindOut, BehindView]:
     excerpt = snapshot.text(evidence.excerpt) or ""
-    out = api.BehindOut(
-        excerpt=excerpt, attestation=evidence.attestation, turn=turn_out(turn) if turn is not None else None
-    )
     view = BehindView(turn=evidence.turn, attestation=evidence.attestation, excerpt=excerpt)
-    if turn is None:
-        return out, view
+    if turn is None or look is None:
+        return api.BehindOut(excerpt=excerpt, attestation=evidence.attestation, turn=None), view
     text = _around(turn, evidence)
+    out = api.BehindOut(excerpt=excerpt, attestation=evidence.attestation, turn=turn_out(turn, look))
     return out, msgspec.structs.replace(
-        view, attestation=turn.attestation, at=turn.at, text=text, more_chars=len(turn.text) - len(text)
+        view, attestation=look.attestation, at=turn.at, text=text, more_chars=len(turn.text) - len(text)
     )
 
 

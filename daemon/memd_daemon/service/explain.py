@@ -8,6 +8,7 @@ from typing import TypeVar
 from memd_client import api
 from memd_daemon import limits
 from memd_daemon.frames import words
+from memd_daemon.frames.attested import why_not_typed
 from memd_daemon.frames.show import proposed, shown
 from memd_daemon.model.delivery import NOTICES_UID, POLICY_UID, Delivery
 from memd_daemon.model.ids import NO_UID, uid_text
@@ -15,7 +16,7 @@ from memd_daemon.model.note import Note, Revocation
 from memd_daemon.model.turn import Turn
 from memd_daemon.model.view import EvidenceView, FullView, NoteView, ReasonView, RevisionView
 from memd_daemon.rules import WHY
-from memd_daemon.service import holds
+from memd_daemon.service import attest, holds
 from memd_daemon.service.asker import asker_of
 from memd_daemon.service.contexts import sessions_of
 from memd_daemon.service.parts import Parts
@@ -216,16 +217,19 @@ def turns(parts: Parts, request: api.Turns) -> api.TurnsReply:
     with parts.store.read() as snapshot:
         session = session_begun(parts.ledger, request.session)
         page, more = _page(snapshot.turns(session=session or None), request.limit, request.offset)
-    return api.TurnsReply(turns=[turn_out(t) for t in page], more=more)
+    looks = attest.look_again(parts, page)
+    return api.TurnsReply(turns=[turn_out(t, looks[t.number]) for t in page], more=more)
 
 
-def turn_out(turn: Turn) -> api.TurnOut:
+def turn_out(turn: Turn, look: attest.Look) -> api.TurnOut:
+    """A turn with what is known of who typed it now."""
     return api.TurnOut(
         turn=turn.number,
         session=turn.session,
         n=turn.n,
         text=turn.text,
-        attestation=turn.attestation,
+        attestation=look.attestation,
+        not_typed=why_not_typed(look.why),
         at=iso(turn.at),
         harness=turn.harness,
         agent=turn.agent,
