@@ -1,4 +1,4 @@
-"""Every refusal of the daemon: one tree.
+"""Every refusal of the daemon: one tree. Those of anchors that name a part of a file stand in ground/refused.py.
 
 The class's docstring is the message (``str.format`` with the arguments given), so that a reader of this file reads what the
 person will read, and every message says what to do. ``code`` is what goes over the wire, ``status`` the wire's status byte
@@ -114,50 +114,6 @@ class AnchorMissing(Refused):
 
 class AnchorNotAFile(Refused):
     """The anchor {} is not a regular file that can be read: anchor the file that the note is about."""
-
-
-class AnchorInSeveralPlaces(Refused):
-    """There is no {} in the current directory, and several elsewhere: anchor the one that is meant, by its path: {}."""
-
-
-class AnchorPartless(Refused):
-    """No part of {} can be anchored, since it is no text, or too large: anchor the whole file."""
-
-
-class AnchorHoldsSecret(Refused):
-    """The anchor holds what looks like a credential, so it is not stored: anchor the symbol or the lines without its value."""
-
-
-class AnchorNotLines(Refused):
-    """The anchor {} names no lines: they count from 1, the first one first, as in {}#L10-L42."""
-
-
-class AnchorPastEnd(Refused):
-    """The anchor {} goes beyond the end of its file, which has {} lines: name lines that are there."""
-
-
-class AnchorBlank(Refused):
-    """The lines of the anchor {} hold nothing by which they could be found again: anchor the lines that the note is about."""
-
-
-class NoSuchSymbol(Refused):
-    """There is no {} in {}{}: name a definition as its file does, or a stretch of lines ({}#L10-L42)."""
-
-
-class AmbiguousSymbol(Refused):
-    """There are several of the name {} in {}: anchor the one that is meant: {}."""
-
-
-class SymbolOnLines(Refused):
-    """memd reads no symbols in {}, and {} stands on several lines: anchor those that are meant: {}."""
-
-
-class ClaimNotSo(Refused):
-    """The claim {} does not hold, so nothing could be told of its change{}: claim what holds now, or anchor the note without it."""
-
-
-class ProxyIsAFile(Refused):
-    """The proxy {} names a part of a file; a proxy stands for a process, so it is a whole file: name the file, or make it an anchor."""  # noqa: E501
 
 
 class ExcerptNotInTurn(Refused):

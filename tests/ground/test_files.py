@@ -67,9 +67,7 @@ def test_a_file_that_takes_longer_than_there_is_time_is_unknown_and_not_changed(
     assert ground.digest(file, time.monotonic_ns() - 1) == digest
 
 
-@pytest.mark.parametrize(
-    ("there", "signal"), [("same", ""), ("other", "anchor_changed"), ("", "anchor_missing")]
-)
+@pytest.mark.parametrize(("there", "signal"), [("same", ""), ("other", "anchor_changed"), ("", "anchor_missing")])
 def test_what_is_said_of_an_anchor(tmp_path: Path, there: str, signal: str) -> None:
     """Outside git a file that is not there is missing."""
     anchor = Anchor(path="f", digest=content_digest([b"same"]))

@@ -53,7 +53,7 @@ def test_a_start_has_rules_then_tasks_then_fallen_rules() -> None:
 
 def test_gotchas_and_findings_have_their_orders() -> None:
     """Priority, then block before file, then newest; findings by score."""
-    block = {"anchors": (Anchor(path="a.py", part="f"),)}
+    block = {"anchors": (Anchor(form="symbol", path="a.py", part="f"),)}
     gotchas = [
         make_one(1, **GOTCHA, created_at=MARCH_4 + 9),
         make_one(2, **GOTCHA, created_at=MARCH_4, **block),

@@ -185,9 +185,9 @@ def test_all_files_of_one_answer_share_one_deadline(desk: Desk, monkeypatch: pyt
     deadlines = set()
     look = desk.daemon.parts.ground.statuses
 
-    def looking(root: Path, branch: str, anchors: Any, deadline_ns: int | None = None) -> Any:
+    def looking(root: Path, branch: str, anchors: Any, deadline_ns: int | None = None, **more: Any) -> Any:
         deadlines.add(deadline_ns)
-        return look(root, branch, anchors, deadline_ns)
+        return look(root, branch, anchors, deadline_ns, **more)
 
     monkeypatch.setattr(desk.daemon.parts.ground, "statuses", looking)
     desk.read("app.py")

@@ -281,21 +281,18 @@ def test_a_file_that_is_not_on_this_branch(desk: Desk) -> None:
     id_ = desk.remember("late.py is generated.", kind="gotcha", anchors=["late.py"]).id
     assert rule_of(desk, id_, "read") == "arrives"
     git(desk.repo, "checkout", "-q", "main")
+    rule_of(desk, id_, "read")  # git is asked behind the first look
+    desk.daemon.parts.behind.join()
     assert rule_of(desk, id_, "read") == "absent-on-branch"
 
 
 def test_a_gotcha_on_a_block_comes_before_those_on_the_file(desk: Desk) -> None:
-    """Within a priority; blocks are no anchors of this version's own writes, but may come from another store."""
-    file = ev.Anchor(path="app.py", digest=desk.daemon.parts.ground.digest(desk.repo / "app.py") or b"")
-    block = msgspec.structs.replace(file, part="add")
-    sorts = [("high", file), ("medium", block), ("medium", file), ("high", block)]
-    ids = plant(
-        desk,
-        (
-            Planted(kind="gotcha", content=f"Note {n} of it.", priority=p, anchors=(a,))
-            for n, (p, a) in enumerate(sorts)
-        ),
-    )
+    """Within a priority."""
+    sorts = [("high", "app.py"), ("medium", "app.py::add"), ("medium", "app.py"), ("high", "app.py::add")]
+    ids = [
+        desk.remember(f"Note {n} of it.", kind="gotcha", priority=priority, anchors=[anchor]).id
+        for n, (priority, anchor) in enumerate(sorts)
+    ]
     assert told(context_of(desk.read("app.py"))) == [ids[3], ids[0], ids[1], ids[2]]
 
 

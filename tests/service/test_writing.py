@@ -6,6 +6,7 @@ import pytest
 
 from memd_client import api
 from memd_daemon import errors, limits
+from memd_daemon.ground import refused
 from tests.service.desk import Desk
 
 LONG = "a rule of many words " * 200
@@ -49,9 +50,9 @@ def stored(desk: Desk) -> tuple[int, int]:
         ({"anchors": ["link-out"]}, errors.AnchorOutside),
         ({"anchors": ["missing.py"]}, errors.AnchorMissing),
         ({"anchors": ["folder"]}, errors.AnchorNotAFile),
-        ({"anchors": ["app.py::subtract"]}, errors.NoSuchSymbol),
-        ({"anchors": ["app.py#L1-L99"]}, errors.AnchorPastEnd),
-        ({"anchors": ["!app.py"]}, errors.ClaimNotSo),
+        ({"anchors": ["app.py::subtract"]}, refused.NoSuchSymbol),
+        ({"anchors": ["app.py#L1-L99"]}, refused.AnchorPastEnd),
+        ({"anchors": ["!app.py"]}, refused.ClaimNotSo),
         ({"proxies": ["missing.lock"]}, errors.AnchorMissing),
         ({"tags": ["x" * (limits.LINE_MAX_CHARS + 1)]}, errors.TextTooLong),
         ({"tags": ["two\nlines"]}, errors.NotOneLine),

@@ -18,10 +18,9 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, Final, NamedTuple, TypeVar
 
-import xxhash
-
 from memd_daemon import limits
 from memd_daemon.ground.deadline import in_time
+from memd_daemon.ground.digests import lasting, named
 from memd_daemon.model.event import Anchor
 
 K = TypeVar("K")
@@ -125,12 +124,11 @@ class Contents:
     def _taken(self, file: BinaryIO, seen: os.stat_result, until_ns: int | None) -> Read:
         size = seen.st_size
         if size > limits.ANCHOR_FILE_MAX_BYTES:
-            digest = hashlib.sha256(repr(_shape(seen)[:2]).encode()).digest()
-            return Read(Content(size, digest[: limits.ANCHOR_DIGEST_BYTES]))
+            return Read(Content(size, lasting(repr(_shape(seen)[:2]).encode())))
         if size > limits.SOURCE_MAX_BYTES:
             return Read(Content(size, content_digest(_blocks(file, until_ns))))
         text = b"".join(_blocks(file, until_ns, size + 1))
-        name = xxhash.xxh3_128_digest(text)
+        name = named(text)
         known = self._contents.get(name)
         if known is None:
             known = Content(len(text), content_digest([text]))

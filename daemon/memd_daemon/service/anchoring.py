@@ -20,6 +20,7 @@ import msgspec
 from memd_daemon import errors, limits
 from memd_daemon.frames import told
 from memd_daemon.frames.words import target
+from memd_daemon.ground import refused
 from memd_daemon.ground.called import files_called, files_named_in
 from memd_daemon.ground.claims import GONE, Given, claim_of, parse_anchor, verdict
 from memd_daemon.ground.contents import Unreadable
@@ -90,7 +91,7 @@ class _Taking:
             return self._of_file(given, whole, is_proxy)
         split = parse_anchor(text.normal(given))
         if is_proxy and split.form != "file":
-            raise errors.ProxyIsAFile(shown(given))
+            raise refused.ProxyIsAFile(shown(given))
         if split.part == ABSENT:
             return self._of_absence(split)
         path = self._found(split.path)
@@ -106,7 +107,7 @@ class _Taking:
         kept_whole(anchor.path, "anchor")
         said = on_one_line(written(anchor), "anchor")
         if self._parts.redact(said) != said:
-            raise errors.AnchorHoldsSecret
+            raise refused.AnchorHoldsSecret
         return msgspec.structs.replace(anchor, checkout_branch=self._place.checkout.branch, commit=self._commit)
 
     def _found(self, given: str) -> str:
@@ -120,7 +121,7 @@ class _Taking:
         if not elsewhere:
             raise errors.AnchorMissing(shown(given))
         if len(elsewhere) > 1:
-            raise errors.AnchorInSeveralPlaces(shown(given), _choices(elsewhere))
+            raise refused.AnchorInSeveralPlaces(shown(given), _choices(elsewhere))
         self.told.append(
             told.found_elsewhere(*(target(ev.Anchor(path=p), self._parts.tags) for p in (given, *elsewhere)))
         )
@@ -144,7 +145,7 @@ class _Taking:
         if path is None:
             raise errors.AnchorOutside(shown(split.path), shown(self._root))
         if self._is_there(path):
-            raise errors.ClaimNotSo(shown(f"!{split.path}"), " (it exists)")
+            raise refused.ClaimNotSo(shown(f"!{split.path}"), " (it exists)")
         return self._kept(ev.Anchor(form="claim", path=path, part=ABSENT))
 
     def _of_part(self, given: str, split: Given) -> ev.Anchor:
@@ -160,24 +161,24 @@ class _Taking:
             try:
                 found = self._parts.ground.source(Path(located(self._root, path)), path)
             except Unreadable:
-                raise errors.AnchorPartless(shown(path)) from None
+                raise refused.AnchorPartless(shown(path)) from None
             if found is None:
                 raise errors.AnchorNotAFile(shown(path))
             if b"\0" in found.content:
-                raise errors.AnchorPartless(shown(path))
+                raise refused.AnchorPartless(shown(path))
             self._sources[path] = found
         return self._sources[path]
 
     def _of_lines(self, given: str, split: Given, source: Source) -> ev.Anchor:
         bounds = _REVERSED.search(given)
         if split.first < 1 or (bounds is not None and int(bounds[1]) > int(bounds[2])):
-            raise errors.AnchorNotLines(shown(given), shown(split.path))
+            raise refused.AnchorNotLines(shown(given), shown(split.path))
         anchor = self._kept(ev.Anchor(form="lines", path=split.path, part=split.part))
         block = source.lines(split.first, split.last)
         if block is None:
-            raise errors.AnchorPastEnd(shown(given), len(source.content.splitlines()))
+            raise refused.AnchorPastEnd(shown(given), len(source.content.splitlines()))
         if not source.text_of(block).strip():
-            raise errors.AnchorBlank(shown(given))
+            raise refused.AnchorBlank(shown(given))
         return taken(anchor, source, block)
 
     def _of_symbol(self, split: Given, source: Source) -> ev.Anchor:
@@ -188,9 +189,9 @@ class _Taking:
         if not found:
             close = _close_to(split.part, source)
             said = f" (did you mean {shown(' or '.join(close))}?)" if close else ""
-            raise errors.NoSuchSymbol(shown(split.part), shown(split.path), said, shown(split.path))
+            raise refused.NoSuchSymbol(shown(split.part), shown(split.path), said, shown(split.path))
         if len(found) > 1:
-            raise errors.AmbiguousSymbol(
+            raise refused.AmbiguousSymbol(
                 shown(split.part), shown(split.path), _choices(_named_apart(split.path, found))
             )
         whole = source.named(found[0].name) == found
@@ -204,7 +205,7 @@ class _Taking:
             raise errors.NoGrammar(shown(split.path), shown(split.path))
         if len(lines) > 1:
             places = _choices([f"{split.path}#L{number}" for number in lines])
-            raise errors.SymbolOnLines(shown(split.path), shown(split.part), places)
+            raise refused.SymbolOnLines(shown(split.path), shown(split.part), places)
         block = source.lines(lines[0], lines[0])
         if block is None:
             raise errors.NoGrammar(shown(split.path), shown(split.path))
@@ -220,7 +221,7 @@ class _Taking:
         found = verdict(claim, source)
         if not found.holds:
             now = "" if found.now == GONE else f" (it is {shown(told_value(claim.name, found.now))} now)"
-            raise errors.ClaimNotSo(shown(written(anchor)), now)
+            raise refused.ClaimNotSo(shown(written(anchor)), now)
         return anchor
 
 
