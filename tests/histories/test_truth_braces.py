@@ -78,6 +78,13 @@ C = """#include <x.h>
 #define M(x) { x
 struct s { int a; };
 static int table[] = { 1, 2 };
+#ifdef __cplusplus
+extern "C" {
+#endif
+int linked(void) { return 2; }
+#ifdef __cplusplus
+}
+#endif
 int declared(int);
 static inline int
 plain(struct s *s, int (*f)(int))
@@ -95,7 +102,7 @@ plain(struct s *s, int (*f)(int))
         ("a.rs", RUST, ["plain", "Holder.method", "Able.given", "tests.works"]),
         ("a.ts", TS, ["plain", "arrow", "typed", "C.method", "C.#own", "C.constructor", "C.p", "C.p", "N.within"]),
         ("a.java", JAVA, ["A.A", "A.get", "A.X.x", "A.I.d"]),
-        ("a.c", C, ["plain"]),
+        ("a.c", C, ["linked", "plain"]),
     ],
 )
 def test_functions_are_found_by_qualified_names(path: str, text: str, names: list[str]) -> None:
@@ -113,7 +120,7 @@ def test_functions_are_found_by_qualified_names(path: str, text: str, names: lis
         ("a.ts", TS, "arrow", (6, 8)),
         ("a.ts", TS, "C.method", (16, 17)),
         ("a.java", JAVA, "A.get", (8, 9)),
-        ("a.c", C, "plain", (6, 11)),
+        ("a.c", C, "plain", (13, 18)),
     ],
 )
 def test_a_function_begins_with_what_belongs_to_it(path: str, text: str, name: str, lines: tuple[int, int]) -> None:

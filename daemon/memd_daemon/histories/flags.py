@@ -12,9 +12,11 @@ from collections import OrderedDict
 from typing import Final
 
 from memd_daemon.errors import NoGrammar
+from memd_daemon.ground import contents
 from memd_daemon.ground.contents import content_digest
+from memd_daemon.ground.judged import judged, taken
 from memd_daemon.ground.source import Source
-from memd_daemon.histories.truth import Function
+from memd_daemon.histories.truth import Function, Unreadable
 from memd_daemon.model.event import Anchor
 
 KINDS: Final = ("file", "mtime", "lines", "symbol")
@@ -34,7 +36,7 @@ class Noted:
         self.file = content_digest([content])
 
     def flagged(self, now: Source, content: bytes, is_written: bool) -> dict[str, str]:
-        """The signal that each kind of anchor raises on the present content; "" where it raises none."""
+        """The signal that each kind of anchor raises on the present content; "" where it raises none. Raises Unreadable."""
         return {
             "file": "" if content_digest([content]) == self.file else "anchor_changed",
             "mtime": "mtime_newer" if is_written else "",
@@ -54,10 +56,11 @@ def gone() -> dict[str, str]:
 
 
 def _signal(now: Source, anchor: Anchor) -> str:
-    block = now.block(anchor)
-    if block is None:
-        return "block_missing"
-    return "" if now.is_same(anchor, block) else "block_changed"
+    """Raises Unreadable."""
+    try:
+        return judged(anchor, now).signal
+    except contents.Unreadable as error:
+        raise Unreadable from error
 
 
 def _symbol(source: Source, path: str, function: Function) -> Anchor:
@@ -68,32 +71,15 @@ def _symbol(source: Source, path: str, function: Function) -> Anchor:
         raise Unnamed from error
     if len(found) != 1 or found[0].last < function.first or found[0].first > function.last:
         raise Unnamed
-    (block,) = found
-    return Anchor(
-        form="symbol",
-        path=path,
-        part=function.name,
-        digest=block.digest,
-        first=block.first,
-        lines=block.last - block.first + 1,
-        text=block.text,
-        grammar=source.grammar,
-    )
+    name = found[0].name if source.named(found[0].name) == found else function.name
+    return taken(Anchor(form="symbol", path=path, part=name), source, found[0])
 
 
 def _lines(source: Source, path: str, function: Function) -> Anchor:
     block = source.lines(function.first, function.last)
     if block is None:
         raise Unnamed
-    return Anchor(
-        form="lines",
-        path=path,
-        part=f"L{function.first}-L{function.last}",
-        digest=block.digest,
-        first=block.first,
-        lines=block.last - block.first + 1,
-        lead=source.lead(block.first),
-    )
+    return taken(Anchor(form="lines", path=path, part=f"L{function.first}-L{function.last}"), source, block)
 
 
 class Sources:

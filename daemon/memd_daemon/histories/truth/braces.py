@@ -135,10 +135,19 @@ def _c(words: Words) -> Iterator[Function]:
             body = words.past(place)
             yield words.function(words.at(place - 1), first, words.closing(body))
             place = first = words.past(body)
+        elif word == "{" and _is_linkage(words, place):
+            place = first = place + 1
         else:
             is_order = not word  # a line for the preprocessor ends what stands before it
             place = words.past(place)
             first = place if word in (";", "}") or word == "{" or is_order else first
+
+
+def _is_linkage(words: Words, place: int) -> bool:
+    """Whether it is the brace of `extern "C" {`; a string is no word of code."""
+    while place > 0 and not words.at(place - 1):
+        place -= 1
+    return words.at(place - 1) == "extern"
 
 
 _FINDERS: Final[dict[str, Callable[[Words], Iterator[Function]]]] = {
