@@ -13,12 +13,13 @@ from typing import Any, Final
 from memd_daemon import limits
 from memd_daemon.ground.names import Name, Valued, key_parts
 
-_JSON_PASSED: Final = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+_JSON_COMMENT: Final = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_JSON_COMMA: Final = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 _YAML: Final = re.compile(
     r"""( *)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#\-"'{\[&*!|>%@`,][^#]*?|-[^\s#][^#]*?)\s*:(?:\s+(.*))?"""
 )
 _YAML_BLOCK: Final = re.compile(r"[|>][+-]?\d?[+-]?\s*(?:#.*)?")
-_YAML_TAG: Final = re.compile(r"(?:[&!]\S*\s+)*")
+_YAML_TAG: Final = re.compile(r"(?:[&!]\S*(?:\s+|$))*")
 _COMMENT: Final = re.compile(r"\s+[#;].*")
 _SECTION: Final = re.compile(r"\s*\[\s*(.+?)\s*\]\s*(?:[#;].*)?")
 _PAIR: Final = re.compile(
@@ -29,10 +30,6 @@ _SET: Final = re.compile(
 )
 _DOCKER: Final = re.compile(r"\s*(ENV|ARG)\s+(.*)", re.IGNORECASE | re.DOTALL)
 _DOCKER_PAIR: Final = re.compile(r"""([^\s=]+)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""")
-
-
-class _Number(str):
-    """A number as it is written in JSON or TOML."""
 
 
 def keyed(path: str, content: bytes) -> tuple[list[Valued], bool]:
@@ -66,23 +63,22 @@ def _reader(name: str) -> tuple[Callable[[str], Iterator[Valued]], bool]:
         ".gitconfig",
     ):
         return _ini, False
+    if name in ("makefile", "gnumakefile") or extension in ("mk", "mak"):
+        return _make, False
     return _assigned, False
 
 
 def _json(text: str) -> Iterator[Valued]:
     try:
-        read = _loaded(text)
+        read = json.loads(text)
     except ValueError:
-        read = _loaded(_JSON_PASSED.sub(lambda match: match[1] or "", text))
+        bare = _JSON_COMMENT.sub(lambda match: match[1] or "", text)
+        read = json.loads(_JSON_COMMA.sub(lambda match: match[1] or "", bare))
     return _walked(read)
 
 
-def _loaded(text: str) -> Any:
-    return json.loads(text, parse_int=_Number, parse_float=_Number)
-
-
 def _toml(text: str) -> Iterator[Valued]:
-    return _walked(tomllib.loads(text, parse_float=_Number))
+    return _walked(tomllib.loads(text))
 
 
 def _walked(read: Any) -> Iterator[Valued]:
@@ -91,17 +87,9 @@ def _walked(read: Any) -> Iterator[Valued]:
     while stack:
         name, value = stack.pop()
         if name and len(name) <= limits.SYMBOL_DEPTH_MAX:
-            yield Valued(name, _written(value))
+            yield Valued(name, json.dumps(value, ensure_ascii=False, default=str))
         if isinstance(value, dict):
             stack += [((*name, key), inner) for key, inner in reversed(value.items())]
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, _Number):
-        return str(value)
-    if value is None or isinstance(value, (bool, int, str)):
-        return json.dumps(value, ensure_ascii=False)
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (dict, list)) else str(value)
 
 
 def _yaml(text: str) -> Iterator[Valued]:
@@ -160,6 +148,11 @@ def _assigned(text: str) -> Iterator[Valued]:
             yield Valued(name, _uncommented(match[2]))
 
 
+def _make(text: str) -> Iterator[Valued]:
+    """What a line assigns that is not of a recipe."""
+    return _assigned("\n".join(line for line in _logical(text) if not line.startswith("\t")))
+
+
 def _docker(text: str) -> Iterator[Valued]:
     for line in _logical(text):
         match = _DOCKER.fullmatch(line)
@@ -174,4 +167,4 @@ def _docker(text: str) -> Iterator[Valued]:
 
 def _logical(text: str) -> Iterator[str]:
     """Lines, one that ends with a backslash joined with the next."""
-    return (line for line in re.sub(r"\\\n\s*", " ", text).split("\n") if line.strip())
+    return (line for line in re.sub(r"\s*\\\n\s*", " ", text).split("\n") if line.strip())

@@ -61,7 +61,9 @@ _EXTENSIONS: Final = {
     "php": "php phtml php5",
 }
 _BY_EXTENSION: Final = {extension: name for name, listed in _EXTENSIONS.items() for extension in listed.split()}
-_BY_NAME: Final = dict.fromkeys(("gemfile", "rakefile", "guardfile", "vagrantfile", "capfile", "podfile"), "ruby")
+_BY_NAME: Final[dict[str, str]] = dict.fromkeys(
+    ("gemfile", "rakefile", "guardfile", "vagrantfile", "capfile", "podfile"), "ruby"
+)
 _BY_PROGRAM: Final = {"python": "python", "pypy": "python", "node": "javascript", "ruby": "ruby", "php": "php"}
 _SHEBANG: Final = re.compile(
     rb"#!\s*(?:\S*/)?(?:env(?:\s+-\S+|\s+\w+=\S*)*\s+(?:\S*/)?)?(python|pypy|node|ruby|php)[\d.]*(?:\s|$)"

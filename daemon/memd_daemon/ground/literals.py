@@ -72,13 +72,13 @@ def _number(text: str) -> Literal | None:
 
 
 def _whole(digits: str) -> str:
-    bases = {"0x": 16, "0b": 2, "0o": 8}
-    return str(int(digits, bases[digits[:2]]) if digits[:2] in bases else int(digits))
+    is_prefixed = digits[:1] == "0" and digits[1:2].isalpha()
+    return str(int(digits, 0) if is_prefixed else int(digits))
 
 
 def _string(text: str) -> Literal | None:
     match = _STRING.fullmatch(text)
-    if match is None or _is_cut(match[4], match[3]):
+    if match is None or (not match[2] and _is_cut(match[4], match[3])):
         return None
     prefix, hashes, inner = match[1].lower(), match[2], match[4]
     is_raw = "r" in prefix or "@" in prefix or hashes or match[3] == "`"

@@ -135,15 +135,15 @@ def parsed(grammar: Grammar, content: bytes) -> Node:
 
 def tree_digest(grammar: Grammar, nodes: Sequence[Node], content: bytes) -> bytes:
     """The digest of nodes that stand side by side, as the module's docstring says."""
-    return lasting(b"\0".join(_tokens(grammar, nodes, content)))
+    return lasting(b"\0".join(token for node in nodes for token in _tokens(grammar, node, content)))
 
 
-def _tokens(grammar: Grammar, nodes: Sequence[Node], content: bytes) -> list[bytes]:
+def _tokens(grammar: Grammar, root: Node, content: bytes) -> list[bytes]:
     """One loop over all nodes: this is where the time goes, so it calls little and asks a node for little."""
     tokens: list[bytes] = []
-    stack: list[Node | None] = list(reversed(nodes))
+    stack: list[Node | None] = [root]
     known, kind_of = grammar.kinds, grammar.kind
-    at = nodes[0].start_byte
+    at = root.start_byte
     while stack:
         node = stack.pop()
         if node is None:
