@@ -113,15 +113,20 @@ SESSIONS_CONTINUED_MAX: Final = 16  # forked or cleared from one another, whose 
 # evidence: which words of a note are the user's own (evidence.md; evidence/ says how)
 EVIDENCE_TURNS_MAX: Final = 50  # turns that one note is held against: as many as one write binds
 EVIDENCE_TURN_LOOKED_AT_CHARS: Final = 32 * 1024  # of one turn: what follows is mostly a paste; a few ms at the worst
-EVIDENCE_LOOKED_AT_CHARS: Final = 256 * 1024  # of all turns of one note: some tens of ms at the worst
+EVIDENCE_LOOKED_AT_CHARS: Final = 128 * 1024  # of all turns of one note: some tens of ms at the worst
+EVIDENCE_NESTED_MAX: Final = 32  # quotation marks and brackets open at once: what has more is no prose
+EVIDENCE_ALIKE_MAX: Final = 64  # sentences of a turn that are tried at one place of a note
 EVIDENCE_MATCH_WEIGHT: Final = 6  # of a match: three words (evidence.md), or what weighs as much
 EVIDENCE_WORD_WEIGHT: Final = 2
 EVIDENCE_UNSPACED_WEIGHT: Final = 1  # of a character in a script without spaces: a word there has two or so
 EVIDENCE_WORD_MAX_CHARS: Final = 24  # looked at around an end for a word that decides: none in the tables is longer
+EVIDENCE_QUESTION_LOOKED_AT_CHARS: Final = 80  # of a sentence's beginning, which tells that it asks
+EVIDENCE_NAME_MAX_CHARS: Final = 60  # of a name behind a dash, which says whose words a paragraph is
 EVIDENCE_YEAR_DIGITS: Final = 4  # a number as long is a year or a port, and no ordinal: a full stop behind it may end
 EVIDENCE_PASTED_CHARS: Final = 1200  # a paragraph longer than that was pasted: 200 words without an empty line
 EVIDENCE_PASTED_LINES: Final = 15  # likewise in lines
 EVIDENCE_TYPED_MAX_CHARS: Final = 8000  # of one prompt: who types more in a message has pasted a document
+EVIDENCE_CHAIN_MAX: Final = 4  # sentences quoted with one that hangs on them
 EVIDENCE_QUOTED_MAX: Final = 8  # sentences below one note: more would be longer than the note
 EVIDENCE_ALTERNATIONS_MAX: Final = 6  # between the user's words and the rest: more stripes are not read
 

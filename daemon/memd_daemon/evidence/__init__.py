@@ -7,7 +7,7 @@ What is whole is decided for the worse on both sides. A fragment that passes for
 sentence that is missed is still quoted below the note. Where the rules are:
 
 - folding.py: what counts as the same words;
-- sentences.py, enclosed.py: where a sentence ends, and what lies in quotation marks, brackets and code;
+- endings.py, enclosed.py: where a sentence ends, and what lies in quotation marks, brackets and code;
 - blocks.py, pastes.py, questions.py: what is no statement at all;
 - outline.py: what a sentence hangs on, and counts only together with;
 - reading.py: the comparison; stripes.py: what is shown of it.

@@ -7,16 +7,19 @@ before it in its paragraph, save after a digit (inches) and after a letter where
 """
 
 import re
+from bisect import bisect_left, bisect_right
+from operator import itemgetter
 from typing import Final, NamedTuple
 
+from memd_daemon import limits
 from memd_daemon.evidence.signs import (
     ALWAYS_CLOSE,
     ALWAYS_OPEN,
     CLOSING,
     DOUBLE,
+    ENCLOSING,
     GUILLEMETS,
     IS_UNSPACED,
-    NOTABLE,
     OPENING,
     SINGLE,
 )
@@ -35,10 +38,15 @@ class Enclosed(NamedTuple):
 
     def end_of(self, at: int) -> int:
         """The end of the stretch that ``at`` lies in; 0 where it lies in none."""
-        for start, end, _ in self.stretches:
-            if start <= at < end:
-                return end
-        return 0
+        before = bisect_right(self.stretches, at, key=itemgetter(0)) - 1
+        return self.stretches[before][1] if before >= 0 and at < self.stretches[before][1] else 0
+
+    def begun_at(self, at: int) -> tuple[int, str]:
+        """The end of the stretch that begins at ``at`` and what it is; (0, "") where none does."""
+        found = bisect_left(self.stretches, at, key=itemgetter(0))
+        if found < len(self.stretches) and self.stretches[found][0] == at:
+            return self.stretches[found][1:]
+        return 0, ""
 
 
 NOTHING: Final = Enclosed((), -1, -1)
@@ -61,17 +69,18 @@ class _Reader:
         self.text, self.start, self.end, self.opens = text, start, end, opens
         self.open: list[tuple[str, int]] = []  # family, where
         self.found: list[tuple[int, int, str]] = []
+        self.quoted: dict[bool, int] = {}  # whether by single marks: where the first quotation of the paragraph begins
         self.stray = -1
 
     def read(self, first: int) -> Enclosed:
-        at = first
-        while (sign := NOTABLE.search(self.text, at, self.end)) is not None:
+        at, torn = first, -1
+        while len(self.open) < limits.EVIDENCE_NESTED_MAX and (sign := ENCLOSING.search(self.text, at, self.end)):
             at = self._take(sign.start(), sign.group())
-        torn = -1
         if self.open:
             kind = self._kind(self.open[0][0])
             self.found.append((self.open[0][1], self.end, kind))
-            torn = min((where for family, where in self.open if self._kind(family) == QUOTE), default=-1)
+            is_lost = len(self.open) >= limits.EVIDENCE_NESTED_MAX
+            torn = min((where for family, where in self.open if is_lost or self._kind(family) == QUOTE), default=-1)
         return Enclosed(tuple(_outermost(self.found)), torn, self.stray)
 
     @staticmethod
@@ -159,17 +168,19 @@ class _Reader:
                     return  # a quotation that is open outlasts a bracket
                 del self.open[depth:]
                 self.found.append((where, at + 1, self._kind(family)))
+                if self._kind(family) == QUOTE:
+                    self.quoted.setdefault(family == "s", where)
                 return
-        if self._kind(family) == BRACKET or (family == "s" and not self.found):
+        if self._kind(family) == BRACKET or (family == "s" and True not in self.quoted):
             return
         self._stray(family, at, may_stray)
 
     def _stray(self, family: str, at: int, may_stray: bool) -> None:
         """A mark too many: the quotation before it went on up to here, or began before its paragraph."""
-        for start, _, kind in self.found:
-            if kind == QUOTE and (family == "s") == (self.text[start] in SINGLE):
-                self.found.append((start, at + 1, QUOTE))
-                return
+        begun = self.quoted.get(family == "s", -1)
+        if begun >= 0:
+            self.found.append((begun, at + 1, QUOTE))
+            return
         if may_stray:
             self.stray = at + 1
 
@@ -190,15 +201,7 @@ def _outermost(found: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     return out
 
 
-_ENCLOSING: Final = re.compile(
-    "["
-    + re.escape("".join((*OPENING, *CLOSING, *ALWAYS_OPEN, *ALWAYS_CLOSE, *GUILLEMETS, *sorted(DOUBLE | SINGLE))) + "`")
-    + "]"
-)
-_APOSTROPHES: Final = re.compile(r"(?<=[a-z])['’](?=[a-z])")
-
-
 def enclosed(text: str, start: int, end: int, opens: dict[str, bool]) -> Enclosed:
     """What is enclosed between ``start`` and ``end`` of ``text``, which is one paragraph."""
-    first = _ENCLOSING.search(text, start, end)
+    first = ENCLOSING.search(text, start, end)
     return NOTHING if first is None else _Reader(text, start, end, opens).read(first.start())

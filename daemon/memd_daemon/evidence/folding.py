@@ -48,7 +48,7 @@ def folded(text: str) -> Folded:
     """``text`` as it is compared, with the way back."""
     flat = _flat(text)
     whole = _by_clusters(text) if flat is None else Folded(flat, range(len(flat)), range(1, len(flat) + 1))
-    return _closed_up(whole) if _LOOSE.search(whole.text) else whole
+    return whole if _is_close(whole.text) else _closed_up(whole)
 
 
 def plain(text: str) -> str:
@@ -56,7 +56,7 @@ def plain(text: str) -> str:
     flat = _flat(text)
     if flat is None:
         flat = _by_clusters(text).text
-    return _LOOSE.sub(" ", flat)
+    return flat if _is_close(flat) else _LOOSE.sub(" ", flat)
 
 
 def find_excerpt(turn: str, excerpt: str) -> tuple[int, int] | None:
@@ -65,6 +65,11 @@ def find_excerpt(turn: str, excerpt: str) -> tuple[int, int] | None:
     there = folded(turn)
     at = there.text.find(needle) if needle else -1
     return there.span(at, at + len(needle)) if at >= 0 else None
+
+
+def _is_close(flat: str) -> bool:
+    """Whether all white space is single spaces: told without a pattern, since no other white space is printable."""
+    return flat.isprintable() and "  " not in flat
 
 
 def _flat(text: str) -> str | None:

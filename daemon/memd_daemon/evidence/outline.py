@@ -17,10 +17,10 @@ from typing import Final, NamedTuple
 from memd_daemon import limits
 from memd_daemon.evidence import blocks as bl
 from memd_daemon.evidence import pastes, wording
-from memd_daemon.evidence.enclosed import CODE, QUOTE, Enclosed, enclosed, opens_with
+from memd_daemon.evidence.enclosed import CODE, NOTHING, QUOTE, Enclosed, enclosed, opens_with
+from memd_daemon.evidence.endings import ends, takes_back
 from memd_daemon.evidence.folding import plain
 from memd_daemon.evidence.questions import asks
-from memd_daemon.evidence.sentences import ends, takes_back
 from memd_daemon.evidence.signs import CLOSERS, ELLIPSES, TERMINATORS
 
 _COLON_WITHIN: Final = re.compile(r"[:：](?=\s)|：")
@@ -42,7 +42,7 @@ class Sentence(NamedTuple):
     block_end: int
     needs: tuple[int, ...] = ()
     open: bool = False
-    stands: bool = True  # may count as a statement
+    stands: bool = True  # may count as a statement, as far as its place tells (`says` has the rest)
     told: bool = True  # may be shown as what somebody said: not code, not a paste
     begins: bool = True  # nothing of its own stands before it: a statement may begin here
 
@@ -52,6 +52,8 @@ class _Outliner:
         self.text, self.is_note = text, is_note
         self.found: list[Sentence] = []
         self.opens = opens_with(text)
+        flat = plain(text)
+        self.may_point = any(hint in flat for hint in wording.FORWARD_HINTS)
         self.over: tuple[int, ...] = ()  # what governs all that follows
         self.torn = self.foreign = False
         self.broken = -1  # the last sentence, where the text broke off with it
@@ -80,7 +82,10 @@ class _Outliner:
         """The sentences of the paragraph or heading before a list."""
         while number and layout[number - 1].kind in (bl.OTHER, bl.RULE):
             number -= 1
-        return tuple(i for i, sentence in enumerate(self.found) if sentence.block == number - 1)
+        first = len(self.found)
+        while first and self.found[first - 1].block == number - 1:
+            first -= 1
+        return tuple(range(first, len(self.found)))
 
     def _block(self, number: int, block: bl.Block, before: bl.Block | None, follows: bl.Block | None) -> None:
         text, start = self.text, block.start
@@ -92,15 +97,24 @@ class _Outliner:
         if self.is_note:
             spans = _labels_off(text, spans)
         first = len(self.found)
-        governors = self._governors(block, first)
+        needs = self._governors(block, first)
         if label and not self.over:
-            governors = ()
+            needs = ()
+        points = False
         for span in spans:
-            needs = self._needs_in_block(first, governors)
             self.found.append(self._sentence(span, number, block, inside, needs, is_foreign))
+            words = text[span[0] : span[1]]
+            if self._points(words):
+                points, needs = True, (len(self.found) - 1,)
+            elif _COLON_WITHIN.search(words):
+                needs = (len(self.found) - 1,)
         if before is not None and not block.after_empty and before.kind == bl.OTHER:
             self.found[first] = self.found[first]._replace(stands=False, begins=False)
-        self._close(first, block, follows, inside)
+        self._close(first, block, follows, inside, points=points)
+
+    def _points(self, words: str) -> bool:
+        """Whether a sentence speaks of what follows it."""
+        return self.may_point and wording.FORWARD.search(plain(words)) is not None
 
     def _is_foreign(self, block: bl.Block) -> bool:
         if self.is_note:
@@ -122,15 +136,6 @@ class _Outliner:
         self.broken = -1
         return own
 
-    def _needs_in_block(self, first: int, governors: tuple[int, ...]) -> tuple[int, ...]:
-        """What the block's next sentence hangs on: the last one that has a colon in it or points forward, else the block's."""
-        for number in range(len(self.found) - 1, first - 1, -1):
-            sentence = self.found[number]
-            words = self.text[sentence.start : sentence.end]
-            if _COLON_WITHIN.search(words) or wording.FORWARD.search(plain(words)):
-                return (number,)
-        return governors
-
     def _sentence(
         self,
         span: tuple[int, int],
@@ -141,22 +146,23 @@ class _Outliner:
         is_foreign: bool,
     ) -> Sentence:
         start, end = span
-        words = self.text[start:end]
-        quoted = (
-            self.torn
-            or (0 <= inside.torn <= start)
-            or start < inside.stray
-            or _is_wholly_enclosed(self.text, start, end, inside)
+        is_quoted = self.torn or (
+            inside is not NOTHING
+            and (
+                (0 <= inside.torn <= start)
+                or start < inside.stray
+                or _is_wholly_enclosed(self.text, start, end, inside)
+            )
         )
-        stands = not (is_foreign or quoted or _STRUCK.search(words) or asks(words))
-        return Sentence(start, end, number, block.end, needs, False, stands, not is_foreign and not self.torn)
+        told = not (is_foreign or self.torn)
+        return Sentence(start, end, number, block.end, needs, False, not (is_foreign or is_quoted), told)
 
-    def _close(self, first: int, block: bl.Block, follows: bl.Block | None, inside: Enclosed) -> None:
+    def _close(self, first: int, block: bl.Block, follows: bl.Block | None, inside: Enclosed, *, points: bool) -> None:
         """What the end of a block means for what comes next."""
         last = len(self.found) - 1
         text, sentence = self.text, self.found[last]
         self.torn = self.torn or inside.torn >= 0
-        if _ATTRIBUTED.search(text, block.start, block.end):
+        if _ATTRIBUTED.search(text, max(block.start, block.end - limits.EVIDENCE_NAME_MAX_CHARS), block.end):
             self.found[first:] = [each._replace(stands=False) for each in self.found[first:]]
         body = text[sentence.start : sentence.end].rstrip(_MARKUP)
         is_listed = follows is not None and follows.kind == bl.LISTED and block.kind != bl.LISTED
@@ -166,9 +172,6 @@ class _Outliner:
             self.found[last] = self.found[last]._replace(open=True)
         if block.kind == bl.LISTED:
             self.items.append((block.indent, last))
-        points = any(
-            wording.FORWARD.search(plain(text[each.start : each.end])) and not each.open for each in self.found[first:]
-        )
         if block.kind == bl.HEADING or points or (introduces and self._is_own_prose(follows)):
             self.over = (last,)
         if block.kind != bl.LISTED and not introduces and _breaks_off(body):
@@ -199,14 +202,17 @@ def _is_wholly_enclosed(text: str, start: int, end: int, inside: Enclosed) -> bo
     """Whether the sentence is a quotation or code from its first sign to its last, but for punctuation and markup."""
     while start < end and text[start] in _MARKUP:
         start += 1
-    for first, last, kind in inside.stretches:
-        if first == start and kind in (QUOTE, CODE):
-            rest = text[last:end]
-            return all(
-                char in TERMINATORS or char in CLOSERS or char in ELLIPSES or char in ",;:" or char.isspace()
-                for char in rest
-            )
-    return False
+    last, kind = inside.begun_at(start)
+    return kind in (QUOTE, CODE) and all(
+        char in TERMINATORS or char in CLOSERS or char in ELLIPSES or char in ",;:" or char.isspace()
+        for char in text[last:end]
+    )
+
+
+def says(text: str, sentence: Sentence) -> bool:
+    """Whether the sentence may count: by its place, and since it is neither struck out nor cut into nor a question."""
+    words = text[sentence.start : sentence.end]
+    return sentence.stands and not _STRUCK.search(words) and not asks(words)
 
 
 def outline(text: str, *, is_note: bool = False) -> list[Sentence]:

@@ -23,14 +23,12 @@ _LINES: Final = (  # how they begin
     r"(?:const|let|var) \w+ ?=|(?:public|private|protected|static) \w|package [\w.]+;?$|return \S+;$",
     r"[\"'][\w-]+[\"'] ?: ?[\"'\[{\d]|[{}\]]+[,;]?$",
 )
-_MACHINE: Final = re.compile(rf"^[ \t]*(?:{'|'.join(_LINES)})", re.MULTILINE)
+_MACHINE: Final = re.compile(rf"[ \t]*(?:{'|'.join(_LINES)})")
 _HEADERS: Final = (
     "from|to|cc|bcc|subject|date|sent|reply-to|message-id|von|an|betreff|gesendet|datum|de|para|asunto|enviado|fecha|à|objet",
     "envoyé|от|кому|тема|дата|отправлено|发件人|收件人|主题|日期|差出人|宛先|件名|送信日時|प्रेषक|विषय|من|إلى|الموضوع",
 )
-_MAIL_HEADER: Final = re.compile(
-    rf"^[ \t]*(?:\*\*)?(?:{'|'.join(_HEADERS)})(?:\*\*)? ?[:：]", re.MULTILINE | re.IGNORECASE
-)
+_MAIL_HEADER: Final = re.compile(rf"[ \t]*(?:\*\*)?(?:{'|'.join(_HEADERS)})(?:\*\*)? ?[:：]", re.IGNORECASE)
 _FORWARDS: Final = (
     r"-{2,} ?(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|mensaje original)",
     r"-{2,} ?(?:mensaje reenviado|message d'origine|message transféré|исходное сообщение|пересылаемое сообщение)",
@@ -38,24 +36,39 @@ _FORWARDS: Final = (
     r"(?:wrote|writes|schrieb|schreibt|escribió|escribe|écrit|пишет|написала?|написал\(а\)|ने लिखा|كتب)[^\n]{0,80}[:：][ \t]*$",
     r"(?:写道|寫道|のメール|の投稿|さんが書きました|書きました)[^\n]{0,20}[:：]",
 )
-_FORWARDED: Final = re.compile("|".join(_FORWARDS), re.MULTILINE | re.IGNORECASE)
-_CODE_END: Final = re.compile(r"[;{}]\s*$|\)\s*(?:->|=>).*$|^\s*[\w.\[\]]+\s*[+*/-]?=\s*\S+$", re.MULTILINE)
+_FORWARDED: Final = re.compile("|".join(_FORWARDS), re.MULTILINE)
+_LINE: Final = re.compile(r"[^\n]+")
+_CODE_ENDS: Final = (";", "{", "}", "=>", "->", "),")
+_ASSIGNED: Final = re.compile(r"\s*[\w.\[\]]+\s*[+*/-]?=\s*\S+$")
+
+
+def _lines(text: str, block: Block) -> list[tuple[int, int]]:
+    """From the beginning of the first line, which may stand before a marker."""
+    if block.lines == 1:
+        return [(text.rfind("\n", 0, block.start) + 1, block.end)]
+    return [line.span() for line in _LINE.finditer(text, text.rfind("\n", 0, block.start) + 1, block.end)]
 
 
 def is_forwarded(text: str, block: Block) -> bool:
     """Whether somebody else's letter begins in this block: then all that follows is theirs."""
-    if _FORWARDED.search(text, block.start, block.end):
+    words = text[block.start : block.end].lower()
+    if ":" not in words and "：" not in words and "--" not in words and "begin forwarded" not in words:
+        return False
+    if _FORWARDED.search(words):
         return True
-    headers = _MAIL_HEADER.finditer(text, block.start, block.end)
-    return next(headers, None) is not None and next(headers, None) is not None
+    headers = sum(1 for start, end in _lines(text, block) if _MAIL_HEADER.match(text, start, end))
+    return headers > 1
 
 
 def is_machine_made(text: str, block: Block) -> bool:
     """Whether a line of the block is a machine's, or half of them look like code."""
-    line_start = text.rfind("\n", 0, block.start) + 1
-    if _MACHINE.search(text, line_start, block.end):
-        return True
-    return sum(1 for _ in _CODE_END.finditer(text, block.start, block.end)) * 2 >= block.lines
+    code = 0
+    for start, end in _lines(text, block):
+        if _MACHINE.match(text, start, end):
+            return True
+        line = text[start:end].rstrip()
+        code += line.endswith(_CODE_ENDS) or ("=" in line and _ASSIGNED.match(line) is not None)
+    return code * 2 >= block.lines
 
 
 def is_long(block: Block) -> bool:

@@ -7,38 +7,46 @@ a question: `When in doubt` is a statement, `how we test` may be either.
 import re
 from typing import Final
 
+from memd_daemon import limits
 from memd_daemon.evidence import wording
 from memd_daemon.evidence.folding import plain
-from memd_daemon.evidence.signs import QUESTION
+from memd_daemon.evidence.signs import MARKS, QUESTION
 
 _MARK: Final = re.compile(f"[{re.escape(QUESTION)}]")
 _GREEK_MARK: Final = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff]\s?[;\u037e]")
-_FIRST: Final = re.compile(r"[^\w]*([\w'-]+)")
+_FIRST: Final = re.compile(rf"\W*((?:[\w'-]|[{MARKS}])+)")
 
 
 def asks(sentence: str) -> bool:
     """Whether ``sentence`` is a question, or may be one."""
+    is_ascii = sentence.isascii()
+    if is_ascii and "?" not in sentence:
+        return _asks_by_words(sentence.lower())
     if any(not _is_within_word(sentence, mark.start()) for mark in _MARK.finditer(sentence)):
         return True
-    if _GREEK_MARK.search(sentence):
+    flat = plain(sentence)
+    if not is_ascii and (_GREEK_MARK.search(sentence) or wording.ASKS_WITHIN.search(flat)):
         return True
-    flat = plain(sentence).strip()
-    if wording.ASKS_LAST.search(flat) or (not flat.isascii() and wording.ASKS_WITHIN.search(flat)):
+    return _asks_by_words(flat)
+
+
+def _asks_by_words(flat: str) -> bool:
+    if wording.ASKS_LAST.search(flat[-limits.EVIDENCE_WORD_MAX_CHARS :]):
         return True
     first = _FIRST.match(flat)
     if first is None:
         return False
-    begins = flat[first.start(1) :]
-    if first.group(1) in wording.ASKS_FIRST or wording.ASKS_FIRST_TWO.match(begins):
+    if first.group(1) in wording.ASKS_FIRST:
         return True
-    return wording.INVERTED.match(begins) is not None or wording.PARTICLE.match(begins) is not None
+    begins = flat[first.start(1) : first.start(1) + limits.EVIDENCE_QUESTION_LOOKED_AT_CHARS]
+    if wording.ASKS_FIRST_TWO.match(begins):
+        return True
+    return ("-" in begins and wording.INVERTED.match(begins) is not None) or (
+        wording.ASKS_PARTICLE in begins and wording.PARTICLE.match(begins) is not None
+    )
 
 
 def _is_within_word(sentence: str, at: int) -> bool:
     """As in an address: `/search?q=1`."""
-    return (
-        0 < at < len(sentence) - 1
-        and sentence[at - 1].isascii()
-        and sentence[at - 1].isalnum() | (sentence[at - 1] in "/=&")
-        and (sentence[at + 1].isascii() and sentence[at + 1].isalnum())
-    )
+    before, after = sentence[max(0, at - 1) : at], sentence[at + 1 : at + 2]
+    return before.isascii() and after.isascii() and after.isalnum() and (before.isalnum() or before in ("/", "=", "&"))

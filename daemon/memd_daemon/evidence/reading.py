@@ -1,6 +1,7 @@
 """What of a note's content the user said: the spans that are whole statements of a turn, and what else of a turn it touches."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
@@ -9,12 +10,12 @@ import msgspec
 
 from memd_daemon import limits
 from memd_daemon.evidence.folding import Folded, folded, plain
-from memd_daemon.evidence.outline import Sentence, outline
-from memd_daemon.evidence.questions import asks
-from memd_daemon.evidence.signs import ELLIPSES, IS_UNSPACED, SPACED, STOPS, TERMINATORS, UNSPACED, WIDE
+from memd_daemon.evidence.outline import Sentence, outline, says
+from memd_daemon.evidence.signs import IS_UNSPACED, SPACED, STOPS, TERMINATORS, WIDE
+from memd_daemon.evidence.words import runs, weight
 
-_FINAL: Final = "".join(sorted(set(TERMINATORS + ELLIPSES) - set("?")))
-_WORD: Final = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['./-][^\W{UNSPACED}]+)*")
+_FINAL: Final = "".join(sorted(set(TERMINATORS) - set("?")))
+_TRAILS_OFF: Final = ".."  # an ellipsis, folded: what has one is not whole without it
 _BUCKET: Final = 2
 _AFTER: Final = frozenset(",;:)\"'" + STOPS + SPACED)
 _GLUE: Final = re.compile(r"(?:\s|user ?[:：]|[-*+•.!。．·)(]|\d{1,3}(?=[.)]))+", re.IGNORECASE)
@@ -65,30 +66,23 @@ class _Page:
         self.content = content
         self.fold: Folded = folded(content)
         self.sentences = outline(content, is_note=True)
-        self.starts = [self.fold.place(sentence.start) for sentence in self.sentences]
-        self.block_ends = [self.fold.place(sentence.block_end) for sentence in self.sentences]
-        self.may_begin = [
-            sentence.begins and sentence.told and not asks(content[sentence.start : sentence.end])
-            for sentence in self.sentences
-        ]
-        self.begins = {
-            self.fold.text[start : start + _BUCKET]
-            for start, may in zip(self.starts, self.may_begin, strict=True)
-            if may
-        }
-        self.words = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(self.fold.text)]
-        self.runs = frozenset(run for run, _, _ in _runs(self.words))
+        place = self.fold.place
+        self.starts = [place(sentence.start) for sentence in self.sentences]
+        self.block_ends = [place(sentence.block_end) for sentence in self.sentences]
+        self.runs = frozenset(runs(self.fold.text))
+
+    def says(self, number: int) -> bool:
+        """Whether a statement may begin with that sentence."""
+        return self.sentences[number].begins and says(self.content, self.sentences[number])
 
 
 class _Told:
     """A turn, looked at as far as the note asks for it."""
 
-    def __init__(self, said: Said) -> None:
-        self.number = said.number
-        self.text = _looked_at(said.text)
+    def __init__(self, number: int, text: str, common: frozenset[tuple[str, ...]]) -> None:
+        self.number, self.text, self.common = number, text, common
         self.sentences = outline(self.text)
         self.keys = [self._key(sentence) for sentence in self.sentences]
-        self.weights = [weight(key) for key in self.keys]
         self.buckets: dict[str, list[int]] = {}
         for number, key in enumerate(self.keys):
             if key:
@@ -98,8 +92,16 @@ class _Told:
 
     def _key(self, sentence: Sentence) -> str:
         """The sentence as it is compared: its final punctuation may be left off, the colon of an introduction not."""
+        if not sentence.stands:
+            return ""
         key = plain(self.text[sentence.start : sentence.end])
-        return key.rstrip(_FINAL).rstrip() if sentence.stands else ""
+        return key if key.endswith(_TRAILS_OFF) else key.rstrip(_FINAL).rstrip()
+
+    def weight(self, number: int) -> int:
+        return weight(self.keys[number])
+
+    def says(self, number: int) -> bool:
+        return says(self.text, self.sentences[number])
 
 
 def _looked_at(text: str) -> str:
@@ -109,29 +111,6 @@ def _looked_at(text: str) -> str:
         return text
     cut = text.rfind("\n\n", 0, limit)
     return text[: max(cut, 0)]
-
-
-def weight(flat: str) -> int:
-    """What a folded text weighs against `limits.EVIDENCE_MATCH_WEIGHT`: its words; where no space parts them, its characters."""
-    return sum(map(_word_weight, _WORD.findall(flat)))
-
-
-def _word_weight(word: str) -> int:
-    return (
-        limits.EVIDENCE_UNSPACED_WEIGHT if len(word) == 1 and IS_UNSPACED.match(word) else limits.EVIDENCE_WORD_WEIGHT
-    )
-
-
-def _runs(words: Sequence[tuple[str, int, int]]) -> Iterator[tuple[str, int, int]]:
-    """From each word the shortest run that is a match: (its words, first offset, end)."""
-    for first in range(len(words)):
-        total, last = 0, first
-        while last < len(words) and total < limits.EVIDENCE_MATCH_WEIGHT:
-            total += _word_weight(words[last][0])
-            last += 1
-        if total < limits.EVIDENCE_MATCH_WEIGHT:
-            return
-        yield " ".join(word for word, _, _ in words[first:last]), words[first][1], words[last - 1][2]
 
 
 class _Match(msgspec.Struct, frozen=True):
@@ -147,18 +126,18 @@ def _matches(page: _Page, told: _Told) -> list[_Match]:
     found: list[_Match] = []
     run: list[_Match] = []  # the matches that stand directly before, one behind the other
     by_note: dict[int, int] = {}
-    beyond = 0
+    beyond = last = 0
     for number, start in enumerate(page.starts):
         if start < beyond:
-            by_note[number] = run[-1].told
+            by_note[number] = last
             continue
-        match = _match(page, told, number, run, by_note) if page.may_begin[number] else None
+        match = _match(page, told, number, run, by_note)
         if match is None:
             found += run
             run = []
             continue
         run.append(match)
-        by_note[number] = match.told
+        by_note[number] = last = match.told
         beyond = match.end
         if not _ends_there(page, match):
             found += run
@@ -169,9 +148,12 @@ def _matches(page: _Page, told: _Told) -> list[_Match]:
 
 def _match(page: _Page, told: _Told, number: int, run: list[_Match], by_note: dict[int, int]) -> _Match | None:
     start, limit = page.starts[number], page.block_ends[number]
-    for candidate in told.buckets.get(page.fold.text[start : start + _BUCKET], ()):
+    alike = told.buckets.get(page.fold.text[start : start + _BUCKET], [])
+    for candidate in alike[: limits.EVIDENCE_ALIKE_MAX]:
         end = start + len(told.keys[candidate])
         if end > limit or not page.fold.text.startswith(told.keys[candidate], start) or not _may_end(page, end, limit):
+            continue
+        if not (told.says(candidate) and page.says(number)):
             continue
         if _hangs_together(page, told, number, candidate, run, by_note):
             return _Match(number, candidate, end)
@@ -183,24 +165,23 @@ def _may_end(page: _Page, end: int, limit: int) -> bool:
     text = page.fold.text
     if end >= limit:
         return True
+    is_unspaced = IS_UNSPACED.match(text[end - 1]) is not None
+    if text[end] in WIDE or (is_unspaced and text[end] == "!"):
+        return True
     signs = end
     while signs < limit and text[signs] in _AFTER:
         signs += 1
-    if text[end] in WIDE:
-        return True
-    if signs < limit and not text[signs].isspace():
+    if (signs < limit and not text[signs].isspace()) or text.startswith(_TRAILS_OFF, end):
         return False
-    if signs > end:
-        return "?" not in text[end:signs]
     # without spaces a word may go on behind one: `する` is taken back by a `な`
-    return not IS_UNSPACED.match(text[end - 1])
+    return "?" not in text[end:signs] if signs > end else not is_unspaced
 
 
 def _ends_there(page: _Page, match: _Match) -> bool:
     """Whether nothing of the note's own follows in that sentence."""
-    behind = page.starts[match.note + 1 :]
-    following = next((start for start in behind if start >= match.end), len(page.fold.text))
-    return _GLUE.fullmatch(page.fold.text[match.end : following] + " ") is not None
+    behind = bisect_left(page.starts, match.end)
+    following = page.starts[behind] if behind < len(page.starts) else len(page.fold.text)
+    return match.end >= following or _GLUE.fullmatch(page.fold.text, match.end, following) is not None
 
 
 def _hangs_together(
@@ -247,13 +228,14 @@ def _long_enough(page: _Page, told: _Told, found: list[_Match]) -> list[_Match]:
     if _covers(page, found):
         return found
     at = {(match.note, match.told) for match in found}
+    needed = {number for match in found for number in told.sentences[match.told].needs}
 
     def leans(match: _Match) -> bool:
-        if told.sentences[match.told].needs:
+        if told.sentences[match.told].needs or match.told in needed:
             return True
         return any((match.note + step, match.told + step) in at for step in (-1, 1))
 
-    return [m for m in found if told.weights[m.told] >= limits.EVIDENCE_MATCH_WEIGHT or leans(m)]
+    return [m for m in found if told.weight(m.told) >= limits.EVIDENCE_MATCH_WEIGHT or leans(m)]
 
 
 def _covers(page: _Page, found: list[_Match]) -> bool:
@@ -272,32 +254,31 @@ def _span(page: _Page, match: _Match, turn: int) -> Span:
     """With the note's own final punctuation, which is nobody's words."""
     text, end = page.fold.text, match.end
     limit = page.block_ends[match.note]
-    while end < limit and text[end] in _FINAL and text[end] not in ELLIPSES:
+    while end < limit and text[end] in _FINAL:
         end += 1
     start, last = page.fold.span(page.starts[match.note], end)
     return Span(start, last, turn)
 
 
-def _shared(page: _Page, told: _Told, found: list[_Match]) -> list[int]:
-    """Sentences of the turn of which the page has a run of words outside of what is marked."""
+def _shared(told: _Told, found: list[_Match]) -> list[int]:
+    """Sentences of the turn of which the page has a run of words that is not of a marked one."""
     marked = {match.told for match in found}
-    taken = [(page.starts[match.note], match.end) for match in found]
-    free = {run for run, start, end in _runs(page.words) if not any(a <= start and end <= b for a, b in taken)}
-    out = []
-    for number, sentence in enumerate(told.sentences):
-        if number in marked or not sentence.told:
-            continue
-        flat = plain(told.text[sentence.start : sentence.end])
-        words = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(flat)]
-        if any(run in free for run, _, _ in _runs(words)):
-            out.append(number)
-    return out
+    free = told.common.difference(*(runs(told.keys[number]) for number in marked))
+    if not free:
+        return []
+    return [
+        number
+        for number, sentence in enumerate(told.sentences)
+        if number not in marked
+        and sentence.told
+        and not free.isdisjoint(runs(plain(told.text[sentence.start : sentence.end])))
+    ]
 
 
 def _whole_sentence(told: _Told, number: int) -> str:
-    """With all that it hangs on; an ellipsis stands for what lies between."""
+    """With what it hangs on, the nearest first; an ellipsis stands for what lies between."""
     chain: list[int] = [number]
-    while needs := told.sentences[chain[0]].needs:
+    while (needs := told.sentences[chain[0]].needs) and len(chain) < limits.EVIDENCE_CHAIN_MAX:
         chain[:0] = needs
     parts = [told.text[told.sentences[chain[0]].start : told.sentences[chain[0]].end]]
     for before, each in pairwise(chain):
@@ -306,23 +287,18 @@ def _whole_sentence(told: _Told, number: int) -> str:
     return "".join(parts)
 
 
-def _concerns(page: _Page, text: str) -> bool:
-    """Whether a turn may have anything of the page: looked at before anything else of it is."""
-    flat = plain(text)
-    words = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(flat)]
-    return any(run in page.runs for run, _, _ in _runs(words)) or any(begins in flat for begins in page.begins)
-
-
 def _told(page: _Page, turns: Sequence[Said]) -> Iterator[_Told]:
-    """The turns that may matter, the newest first, as far as they are looked at."""
+    """The turns that have a run of words of the page, the newest first, as far as they are looked at."""
     room = limits.EVIDENCE_LOOKED_AT_CHARS
     newest = sorted(turns, key=lambda said: -said.number)[: limits.EVIDENCE_TURNS_MAX]
     for said in newest:
         room -= min(len(said.text), limits.EVIDENCE_TURN_LOOKED_AT_CHARS)
         if room < 0:
             return
-        if _concerns(page, said.text[: limits.EVIDENCE_TURN_LOOKED_AT_CHARS]):
-            yield _Told(said)
+        text = _looked_at(said.text)
+        common = page.runs.intersection(runs(plain(text)))
+        if common or not page.runs:
+            yield _Told(said.number, text, common)
 
 
 def read(content: str, turns: Sequence[Said]) -> Reading:
@@ -342,8 +318,9 @@ def read(content: str, turns: Sequence[Said]) -> Reading:
             if not any(span.start < other.end and other.start < span.end for other in spans)
         )
     for told, found in readings:
-        quoted += (Quoted(told.number, _whole_sentence(told, number)) for number in _shared(page, told, found))
-    return Reading(tuple(sorted(spans)), tuple(quoted[: limits.EVIDENCE_QUOTED_MAX]), whole)
+        room = limits.EVIDENCE_QUOTED_MAX - len(quoted)
+        quoted += (Quoted(told.number, _whole_sentence(told, number)) for number in _shared(told, found)[:room])
+    return Reading(tuple(sorted(spans)), tuple(quoted), whole)
 
 
 def statements(turn: str) -> tuple[Statement, ...]:
@@ -352,7 +329,7 @@ def statements(turn: str) -> tuple[Statement, ...]:
     return tuple(
         Statement(each.start, each.end, tuple((sentences[n].start, sentences[n].end) for n in each.needs))
         for each in sentences
-        if each.stands and not each.open
+        if not each.open and says(turn, each)
     )
 
 
@@ -371,14 +348,16 @@ def bindable(content: str, turns: Sequence[Said]) -> tuple[tuple[int, int, int],
     for told in _told(page, turns):
         marked = {match.told for match in _matches(page, told)}
         for number, sentence in enumerate(told.sentences):
-            if number in marked or (not sentence.needs and not sentence.open and _stands_in(page, told, number)):
+            if number in marked or (
+                not sentence.needs and not sentence.open and _stands_in(page, told, number) and told.says(number)
+            ):
                 found.append((told.number, sentence.start, sentence.end))
     return tuple(found)
 
 
 def _stands_in(page: _Page, told: _Told, number: int) -> bool:
     key = told.keys[number]
-    if told.weights[number] < limits.EVIDENCE_MATCH_WEIGHT:
+    if told.weight(number) < limits.EVIDENCE_MATCH_WEIGHT:
         return False
     text = page.fold.text
     at = text.find(key)

@@ -1,7 +1,7 @@
 """The characters that divide texts, by what they do. Terminators are UAX #29's STerm and ATerm (Unicode 16).
 
 What the standard counts and what divides phrases more often than sentences (the Burmese little section) is left out: an end
-too few is never wrong here (sentences.py).
+too few is never wrong here (endings.py).
 """
 
 import re
@@ -48,14 +48,14 @@ UNSPACED: Final = (
 )
 IS_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
 
-# whatever may change what a stretch of text is: `sentences` looks at nothing else
-NOTABLE: Final = re.compile(
+# marks that belong to the letter before them, and the Indic blocks, which hold letters and marks; `\w` has no marks
+MARKS: Final = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0711\u0730-\u074a"
+    "\u0900-\u0963\u0966-\u0dff\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+)
+
+ENCLOSING: Final = re.compile(
     "["
-    + re.escape(
-        TERMINATORS
-        + ELLIPSES
-        + "".join((*OPENING, *CLOSING, *ALWAYS_OPEN, *ALWAYS_CLOSE, *GUILLEMETS, *sorted(DOUBLE | SINGLE)))
-        + "`"
-    )
+    + re.escape("".join((*OPENING, *CLOSING, *ALWAYS_OPEN, *ALWAYS_CLOSE, *GUILLEMETS, *sorted(DOUBLE | SINGLE))) + "`")
     + "]"
 )

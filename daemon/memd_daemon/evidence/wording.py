@@ -26,7 +26,7 @@ ABBREVIATIONS: Final = _set(
 )
 # the same, but only before a number: as words of their own they end sentences
 NUMBERED: Final = _set(
-    "no nos nr fig figs sec secs ch art par max min ref ex app tab dir std mar sat sun mon fr lt v u p п ст"
+    "no nos nr fig figs sec secs ch art par max min ref app tab dir std mar sat sun mon fr lt v u п ст"
 )
 
 # at the start of a sentence that takes something back from the one before it
@@ -39,6 +39,12 @@ EXCEPTIONS: Final = re.compile(
     r"|кроме\b|если не\b|если только\b|за исключением\b|исключая\b|только (?:если|в)\b"
     r"|सिवाय|जब तक|ただし|但し|を除|以外|除了|除非|但是?(?:在|如果)|إلا|ما لم|باستثناء)"
 )
+
+# no match of FORWARD is without one of these
+FORWARD_HINTS: Final = (
+    "follow", "the next", "below", "here ", "here's", "folg", "unten", "nächste", "siguiente", "a continuación", "abajo", "suivant",
+    "ci-", "следующ", "ниже", "次の", "以下", "下", "निम्न", "अगल", "नीचे", "التالي", "أدناه",
+)  # fmt: skip
 
 # a sentence with one of these speaks of what follows it
 FORWARD: Final = re.compile(
@@ -71,12 +77,14 @@ ASKS_FIRST: Final = _set(
     "क्या क्यों कैसे कब कहाँ कौन هل لماذا كيف متى أين ما من أ"
 )
 ASKS_FIRST_TWO: Final = re.compile(
-    r"(?:(?:do|have|don't|may|might|must|had|were) (?:we|you|i|they|he|she|it|the|this|that|these|those|there|any\w*|some\w*|n't)"
+    r"(?:(?:do|have|don't) (?:we|you|i|they|he|she|any\w*)"
+    r"|(?:may|might|must|had|were) (?:we|you|i|they|he|she|it|the|this|that|these|those|there|any\w*|some\w*)"
     r"|(?:what|how|when|where) (?:do|does|did|is|are|was|were|can|could|should|would|will|shall|has|have|if|about|come|to|many"
     r"|much|long|often|else|kind|'s)"
     r"|what's|how's|where's|who's|when's|por qué|para qué|est-ce|qu'est-ce|was (?:ist|sind|soll|sollen|macht|machen|passiert|"
     r"wäre|kann|können|tun)|wann|hätte\w*|wäre\w*|что (?:если|делать|будет|это))\b"
 )
+ASKS_PARTICLE: Final = " ли"
 PARTICLE: Final = re.compile(r"(?:\S+ ){1,4}ли\b")
 INVERTED: Final = re.compile(r"(?:\S+ ){0,2}\w+(?:-t)?-(?:tu|vous|nous|on|ils?|elles?|je)\b")
 ASKS_LAST: Final = re.compile(

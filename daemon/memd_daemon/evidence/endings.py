@@ -11,6 +11,7 @@ needs 20 ms for 500 characters and a wheel of 8 MB.
 """
 
 import re
+import unicodedata
 from typing import Final
 
 from memd_daemon import limits
@@ -91,7 +92,7 @@ def _is_abbreviated(text: str, first: int, dot: int, follows: str) -> bool:
     word = words[-1].lstrip(_OPENS) if words and not text[dot - 1].isspace() else ""
     if not word:
         return True
-    if not word[-1].isalnum():
+    if unicodedata.category(word[-1])[0] not in "LMN":
         return False
     if word[-1].isdigit():
         return not any(map(str.isalpha, word)) and not (word.isdigit() and len(word) >= limits.EVIDENCE_YEAR_DIGITS)
