@@ -58,12 +58,13 @@ GROUND_DEADLINE_MS: Final = (
 )
 SHEBANG_MAX_BYTES: Final = 200  # a first line that names its interpreter does so in a few dozen
 SYNTAX_FILE_MAX_BYTES: Final = 1024 * 1024  # of source; longer is made by a program, and 20,000 lines are read in 150 ms
-SYNTAX_READ_BYTES: Final = 64 * 1024  # handed to the parser at once
+SYNTAX_READ_BYTES: Final = 2 * 1024  # handed to the parser at once, and copied for each text that is taken of a node
 SYNTAX_STEPS_MAX: Final = 50_000  # looks of the parser at whether to go on: 5,000 to a MiB of code, ten times that if broken
 SYNTAX_NODES_MAX: Final = 500_000  # of one file: hashing them takes 0.2 s
 SYNTAX_DIGEST_FORMAT: Final = 1  # of what a symbol's digest is over; a change makes every older one incomparable
 SYMBOLS_MAX: Final = 20_000  # of one file
 SYMBOL_DEPTH_MAX: Final = 16  # names within names; deeper than any person writes
+SYMBOL_MAX_CHARS: Final = 1_000  # a qualified name with its type arguments; what is longer is no name
 NUMBER_MAX_CHARS: Final = 200  # of one literal that is compared by its value; beyond it is text
 LINES_LOOKED_AT_MAX: Final = 1_000  # windows of one file hashed to find a stretch of lines again, the nearest first
 LINES_HASHED_MAX_BYTES: Final = 4 * 1024 * 1024  # in these together: 10 ms

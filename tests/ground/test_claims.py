@@ -256,3 +256,16 @@ def test_any_claim_about_any_bytes_has_a_verdict(path: str, content: bytes, part
     """Nothing raises."""
     claim = claim_of(path, f"{part}=1")
     assert isinstance(verdict(claim, Source(path, content)).holds, bool)
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["a" + " " * 50_000 + "b", "a::" + "<" * 50_000 + ">" * 50_000, "a::" + "." * 50_000 + "=1", "a ~" * 20_000],
+)
+def test_splitting_takes_one_look_at_each_character(given: str) -> None:
+    """However long it is and whatever it repeats; and so does looking for it."""
+    found = parse_anchor(given)
+    if found.form == "symbol":
+        assert Source("a.py", b"x").named(found.part) == ()
+    if found.form == "claim":
+        assert verdict(claim_of(found.path, found.part), Source("a.py", b"x")).holds is False

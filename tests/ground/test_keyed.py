@@ -143,3 +143,21 @@ def test_what_cannot_be_read_has_no_keys(path: str, content: bytes) -> None:
 def test_any_bytes_have_keys_or_none(path: str, content: bytes) -> None:
     """Nothing raises."""
     assert isinstance(keyed(path, content)[0], list)
+
+
+HOSTILE = {
+    "blanks": " " * 200_000 + "x",
+    "backslashes": '"' + '\\"' * 100_000,
+    "comments": "{/* " * 100_000,
+    "quotes": 'A="\\" ' * 50_000,
+    "colons": ": " * 100_000,
+    "words": "ENV " + "x" * 200_000,
+    "brackets": "[" * 200_000,
+}
+
+
+@pytest.mark.parametrize("path", ["a.json", "a.yaml", "a.ini", ".env", "Makefile", "Dockerfile"])
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_reading_takes_one_look_at_each_character(path: str, text: str) -> None:
+    """What would send a pattern back and forth over the file is read in one go: with any other reader this would not end."""
+    assert isinstance(keyed(path, text.encode())[0], list)

@@ -1,6 +1,5 @@
 """Symbols: found by every spelling, the same under another layout, changed by whatever else is edited (staleness.md)."""
 
-import keyword
 import random
 import sys
 
@@ -169,6 +168,7 @@ def test_python_names_that_are_there_twice_and_names_of_all_kinds(text: str, sym
         ("a.cpp", "namespace n { int f() { return 1; } }\nnamespace m { int f() { return 1; } }", "f", [1, 2]),
         ("a.cpp", "namespace n { int f() { return 1; } }\nnamespace m { int f() { return 1; } }", "m::f", [2]),
         ("Rakefile", "def f; end\n", "f", [1]),
+        ("a.rb", "class A\n def ok; end\n def ok?; end\n def ok!; end\nend\n", "A#ok?", [3]),
         ("tool", "#!/usr/bin/env -S node --x\nfunction f() {}\n", "f", [2]),
     ],
 )  # fmt: skip
@@ -393,5 +393,22 @@ def test_a_file_cut_and_pasted_anywhere_is_still_read(tongue: Tongue, data: st.D
     cut, at = data.draw(st.tuples(st.integers(0, len(text)), st.integers(0, len(text))))
     here = Source(tongue.path, (text[:cut] + text[at:]).encode())
     for block in here.symbols():
-        if not keyword.iskeyword(block.name):
-            assert block in here.named(block.name)
+        assert block in here.named(block.name)
+
+
+CHAINS = {
+    "a.py": "a[0] = " * 20_000 + "1",
+    "a.js": "exports = " * 20_000 + "1",
+    "a.c": "int " + "".join(f"v{number}, " for number in range(20_000)) + "last;",
+    "a.rb": "X = <<E\n  a\nE\n" * 5_000,
+    "a.tsx": "const x = <a>" + " " * 200_000 + "b</a>;",
+    "a.cpp": "int x = " + "a<" * 20_000 + "b;",
+}
+
+
+@pytest.mark.parametrize("path", CHAINS)
+def test_reading_ends_whatever_a_file_repeats(path: str) -> None:
+    """Each node is looked at a few times at most: were it once for every other one, this would not end."""
+    here = Source(path, CHAINS[path].encode())
+    assert len(here.symbols()) <= limits.SYMBOLS_MAX
+    assert isinstance(here.values("a"), list)

@@ -32,7 +32,7 @@ from memd_daemon.ground.names import key_parts
 from memd_daemon.ground.source import Source
 
 _LINES: Final = re.compile(r"(.+)#L(\d{1,9})(?:-L?(\d{1,9}))?", re.IGNORECASE | re.DOTALL)
-_TEXT: Final = re.compile(r"(.+?)\s+~\s+(\S.*)", re.DOTALL)
+_TEXT: Final = re.compile(r"\s~\s")
 _QUOTES: Final = "\"'`"
 _OPERATOR_BEFORE: Final = re.compile(r"(?:\boperator\s*[^\w\s]*|(?:^|[.#:])[^\w\s\"'`.#:]*|\[\])$")
 _BLANKS: Final = re.compile(r"\s+")
@@ -70,8 +70,9 @@ def parse_anchor(given: str) -> Given:
     """What was written, split. Never raises."""
     if given.startswith("!") and given[1:].strip():
         return Given("claim", given[1:].strip(), "!")
-    if match := _TEXT.fullmatch(given):
-        return Given("claim", match[1], f"~ {match[2].rstrip()}")
+    path, text = _around(given)
+    if path and text:
+        return Given("claim", path, f"~ {text}")
     if match := _LINES.fullmatch(given):
         first = int(match[2])
         return _stretch(match[1], first, int(match[3] or first))
@@ -80,6 +81,12 @@ def parse_anchor(given: str) -> Given:
         return Given("file", given)
     is_claim = _equals(part) >= 0 and not (path.endswith(".rb") and part.endswith("="))
     return Given("claim" if is_claim else "symbol", path.rstrip(), part.strip())
+
+
+def _around(given: str) -> tuple[str, str]:
+    """What stands on either side of the first ``~`` that has white space around it."""
+    found = _TEXT.search(given)
+    return (given[: found.start()].strip(), given[found.end() :].strip()) if found else ("", "")
 
 
 def _stretch(path: str, first: int, last: int) -> Given:
@@ -98,7 +105,8 @@ def _equals(part: str) -> int:
         elif char in "<>":
             depth = max(0, depth + (1 if char == "<" else -1))
         elif char == "=" and depth == 0:
-            return -1 if _OPERATOR_BEFORE.search(part[:at]) else at
+            before = part[max(0, at - limits.SYMBOL_MAX_CHARS) : at]
+            return -1 if _OPERATOR_BEFORE.search(before) else at
     return -1
 
 

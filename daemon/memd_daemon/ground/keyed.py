@@ -13,23 +13,19 @@ from typing import Any, Final
 from memd_daemon import limits
 from memd_daemon.ground.names import Name, Valued, key_parts
 
-_JSON_COMMENT: Final = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_JSON_COMMA: Final = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
-_YAML: Final = re.compile(
-    r"""( *)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#\-"'{\[&*!|>%@`,][^#]*?|-[^\s#][^#]*?)\s*:(?:\s+(.*))?"""
-)
+_JSON_COMMENT: Final = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_JSON_COMMA: Final = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
+_QUOTED: Final = re.compile(r"""\"(?:[^"\\]|\\.)*"|'[^']*'""")
+_YAML_COLON: Final = re.compile(r":(?:\s|$)")
 _YAML_BLOCK: Final = re.compile(r"[|>][+-]?\d?[+-]?\s*(?:#.*)?")
 _YAML_TAG: Final = re.compile(r"(?:[&!]\S*(?:\s+|$))*")
-_COMMENT: Final = re.compile(r"\s+[#;].*")
-_SECTION: Final = re.compile(r"\s*\[\s*(.+?)\s*\]\s*(?:[#;].*)?")
-_PAIR: Final = re.compile(
-    r"""\s*(?:export\s+|set\s+|readonly\s+|local\s+|declare\s+(?:-\w+\s+)*)?([^\s=:#;][^=:]*?)\s*(?:[:?+!]{0,3}=|:)\s*(.*)"""
-)
-_SET: Final = re.compile(
-    r"\s*(?:export\s+|readonly\s+|local\s+|declare\s+(?:-\w+\s+)*)?([^\s=#;][^=]*?)\s*[:?+!]{0,3}=\s*(.*)"
-)
+_YAML_NO_KEY: Final = tuple("#{[&*!|>%@`,")
+_COMMENT: Final = re.compile(r"\s[#;]")
+_ASSIGNING: Final = re.compile(r"=")
+_GIVING: Final = re.compile(r"[=:]")
+_BEFORE_EQUALS: Final = " \t:?+!"  # of := ?= += != ::=
 _DOCKER: Final = re.compile(r"\s*(ENV|ARG)\s+(.*)", re.IGNORECASE | re.DOTALL)
-_DOCKER_PAIR: Final = re.compile(r"""([^\s=]+)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""")
+_DOCKER_PAIR: Final = re.compile(r"""(?<!\S)([^\s=]+)=("(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\S*)""")
 
 
 def keyed(path: str, content: bytes) -> tuple[list[Valued], bool]:
@@ -97,55 +93,70 @@ def _yaml(text: str) -> Iterator[Valued]:
     open_keys: list[tuple[int, str]] = []
     passed = -1  # what is indented by more than this belongs to a list or a text
     for line in text.split("\n"):
-        indent = len(line) - len(line.lstrip(" "))
-        bare = line.strip()
+        indent, bare = len(line) - len(line.lstrip(" ")), line.strip()
         if not bare or bare.startswith("#") or (passed >= 0 and indent > passed):
             continue
         passed = indent if bare == "-" or bare.startswith("- ") else -1
-        match = _YAML.fullmatch(line.rstrip())
-        if passed >= 0 or match is None:
+        key, value = _yaml_pair(bare) if passed < 0 else ("", "")
+        if not key:
             open_keys = [] if bare.startswith("---") else open_keys
             continue
         while open_keys and open_keys[-1][0] >= indent:
             open_keys.pop()
-        open_keys.append((indent, _unquoted(match[2])))
-        value = _YAML_TAG.sub("", match[3] or "", count=1)
+        open_keys.append((indent, key))
         if _YAML_BLOCK.fullmatch(value):
             passed = indent
         elif (value := _uncommented(value)) and len(open_keys) <= limits.SYMBOL_DEPTH_MAX:
             yield Valued(tuple(key for _, key in open_keys), value)
 
 
-def _unquoted(key: str) -> str:
-    return key[1:-1] if key[:1] in ('"', "'") else key
+def _yaml_pair(bare: str) -> tuple[str, str]:
+    """The key and what is behind its colon; ("", "") where the line has none."""
+    if quoted := _QUOTED.match(bare):
+        colon = _YAML_COLON.match(bare, len(bare) - len(bare[quoted.end() :].lstrip()))
+        key = quoted[0][1:-1]
+    elif bare.startswith(_YAML_NO_KEY):
+        return "", ""
+    else:
+        colon = _YAML_COLON.search(bare)
+        key = bare[: colon.start()].rstrip() if colon else ""
+    if colon is None or _COMMENT.search(key):
+        return "", ""
+    return key, _YAML_TAG.sub("", bare[colon.end() :].strip(), count=1)
 
 
 def _uncommented(value: str) -> str:
     """A value without the comment behind it; in quotes a ``#`` is none."""
     value = value.strip()
-    if value[:1] in ('"', "'"):
-        end = value.find(value[0], 1)
-        while end > 0 and value[end - 1] == "\\":
-            end = value.find(value[0], end + 1)
-        return value[: end + 1] if end > 0 else value
-    return "" if value.startswith(("#", ";")) else _COMMENT.sub("", value)
+    if quoted := _QUOTED.match(value):
+        return quoted[0]
+    comment = _COMMENT.search(value)
+    return "" if value.startswith(("#", ";")) else value[: comment.start()].rstrip() if comment else value
 
 
 def _ini(text: str) -> Iterator[Valued]:
     section: Name = ()
     for line in _logical(text):
-        if match := _SECTION.fullmatch(line):
-            section = key_parts(match[1].replace(" ", "."))
-        elif (match := _PAIR.fullmatch(line)) and line.lstrip()[0] not in "#;!":
-            yield Valued((*section, *key_parts(match[1])), _uncommented(match[2]))
+        bare = line.strip()
+        if bare.startswith("[") and (end := bare.find("]")) > 0:
+            section = key_parts(bare[1:end].strip().replace(" ", "."))
+        elif not bare.startswith(("#", ";", "!")):
+            yield from _pair(bare, _GIVING, section)
 
 
 def _assigned(text: str) -> Iterator[Valued]:
     for line in _logical(text):
-        match = _SET.fullmatch(line)
-        name = key_parts(match[1].split()[-1]) if match else ()
-        if match and name:
-            yield Valued(name, _uncommented(match[2]))
+        if not line.lstrip().startswith(("#", ";")):
+            yield from _pair(line, _ASSIGNING, ())
+
+
+def _pair(line: str, mark: re.Pattern[str], section: Name) -> Iterator[Valued]:
+    """What a line gives to the last word before the mark (``export``, ``readonly`` and the like stand before it)."""
+    found = mark.search(line)
+    words = line[: found.start()].strip(_BEFORE_EQUALS).split() if found else []
+    name = key_parts(words[-1]) if words else ()
+    if found and name:
+        yield Valued((*section, *name), _uncommented(line[found.end() :]))
 
 
 def _make(text: str) -> Iterator[Valued]:
@@ -166,5 +177,13 @@ def _docker(text: str) -> Iterator[Valued]:
 
 
 def _logical(text: str) -> Iterator[str]:
-    """Lines, one that ends with a backslash joined with the next."""
-    return (line for line in re.sub(r"\s*\\\n\s*", " ", text).split("\n") if line.strip())
+    """Lines that are not blank, one that ends with a backslash joined with the next."""
+    parts: list[str] = []
+    for line in text.split("\n"):
+        parts.append(line.removesuffix("\\").rstrip() if not parts else line.removesuffix("\\").strip())
+        if not line.endswith("\\"):
+            if any(parts):
+                yield " ".join(parts)
+            parts = []
+    if any(parts):
+        yield " ".join(parts)

@@ -22,7 +22,7 @@ _STRING: Final = re.compile(r"([A-Za-z@$]{0,3})(#*)(\"\"\"|'''|[\"'`])(.*)\3\2",
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "\n": ""}
 _WORD: Final = re.compile(r"true|false|null|none|nil|undefined", re.IGNORECASE)
-_AROUND: Final = re.compile(r"\s*([^\w\s\"'`])\s*")
+_AROUND: Final = re.compile(r" ?([^\w\s\"'`]) ?")
 _BLANKS: Final = re.compile(r"\s+")
 
 
@@ -36,7 +36,7 @@ class Literal(msgspec.Struct, frozen=True):
 def literal(written: str) -> Literal:
     """The value of what is written, as source code would have it."""
     text = written.strip()
-    return _number(text) or _string(text) or Literal("text", _BLANKS.sub(" ", _AROUND.sub(r"\1", text)))
+    return _number(text) or _string(text) or Literal("text", _AROUND.sub(r"\1", _BLANKS.sub(" ", text)))
 
 
 def is_value(wanted: str, written: str, is_typed: bool) -> bool:

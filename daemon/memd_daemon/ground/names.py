@@ -5,14 +5,18 @@ from typing import Final
 
 import msgspec
 
+from memd_daemon import limits
+
 Name = tuple[str, ...]
 """A name by its parts, the outermost first."""
 
 _GENERIC: Final = re.compile(r"<[^<>]*>")
 _POINTER: Final = re.compile(r"\(\s*[*&]*\s*([^()]+?)\s*\)")
-_OPERATOR: Final = re.compile(r"(.*?)\boperator\b(\s*\W.*)", re.DOTALL)
+_OPERATOR: Final = re.compile(
+    r"(.*?)\boperator(\s*(?:\(\)|\[\]|\"\"\s*\w+|[^\w\s.:()\[\]\"]+)|\s+\w[\w:]*[\s*&]*)(?:(?:\.|::)(.*))?", re.DOTALL
+)
 _JOINTS: Final = re.compile(r"::|->|[.#\\]")
-_STRIPPED: Final = " \t\n*&$@`?!#:"
+_STRIPPED: Final = " \t\n*&$@`#:"
 _KEY: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|\[([^\[\]]*)\]|((?:[^.\[:\"']|:(?!:))+)")
 
 
@@ -24,12 +28,18 @@ class Valued(msgspec.Struct, frozen=True):
 
 
 def parts_of(symbol: str) -> Name:
-    """The parts of a symbol: ``Class.method``, ``Class::method``, ``(*T).Method``, ``f()``, ``Map<K, V>::get``, ``A#b``."""
+    """The parts of a symbol: ``Class.method``, ``Class::method``, ``(*T).Method``, ``f()``, ``Map<K, V>::get``, ``A#b``.
+
+    () of what is longer than a name is: none is defined by that.
+    """
     symbol = symbol.strip()
+    if len(symbol) > limits.SYMBOL_MAX_CHARS:
+        return ()
+    symbol = symbol.removesuffix("()") if not symbol.endswith("operator()") else symbol
     operator = _OPERATOR.fullmatch(symbol)
     if operator:
-        return (*parts_of(operator[1]), operator_name(operator[2]))
-    symbol = _POINTER.sub(r"\1", symbol.removesuffix("()"))
+        return (*parts_of(operator[1]), operator_name(operator[2]), *parts_of(operator[3] or ""))
+    symbol = _POINTER.sub(r"\1", symbol)
     shorter = _GENERIC.sub("", symbol)
     while shorter != symbol:
         symbol, shorter = shorter, _GENERIC.sub("", shorter)

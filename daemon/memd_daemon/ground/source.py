@@ -54,15 +54,20 @@ class Source:
         """What a symbol's digest depends on, e.g. "python 0.25.0/1"; "" where no grammar reads this."""
         return syntax.grammar_of(self.language).name if self.language else ""
 
-    @cached_property
+    @property
     def root(self) -> Node:
         """The root of the syntax tree. Raises NoGrammar."""
-        if not self.language:
+        if self._root is None:
             raise errors.NoGrammar(self.path, self.path)
+        return self._root
+
+    @cached_property
+    def _root(self) -> Node | None:
+        """None, and tried once, where no grammar reads this or it takes too much."""
         try:
-            return syntax.parsed(syntax.grammar_of(self.language), self.content)
+            return syntax.parsed(syntax.grammar_of(self.language), self.content) if self.language else None
         except syntax.TooMuch:
-            raise errors.NoGrammar(self.path, self.path) from None
+            return None
 
     @cached_property
     def _lines(self) -> Lines:
@@ -92,19 +97,18 @@ class Source:
         return self._blocks(syntax.definitions(syntax.grammar_of(self.language), root))
 
     def _blocks(self, definitions: Iterable[syntax.Definition]) -> tuple[Block, ...]:
-        return tuple(self._block(one) for one in definitions)
+        """Blocks of definitions; names that one statement defines together share what is hashed once."""
+        hashed: dict[tuple[int, ...], Block] = {}
+        return tuple(self._block(one, hashed) for one in definitions)
 
-    def _block(self, one: syntax.Definition) -> Block:
-        text = self.content[one.start : one.end].rstrip()
-        return Block(
-            name=".".join(one.name),
-            first=one.first,
-            last=one.first + text.count(b"\n"),
-            digest=syntax.tree_digest(syntax.grammar_of(self.language), one.nodes, self.content),
-            text=lasting(text),
-            start=one.start,
-            end=one.start + len(text),
-        )
+    def _block(self, one: syntax.Definition, hashed: dict[tuple[int, ...], Block]) -> Block:
+        key = tuple(node.id for node in one.nodes)
+        if key not in hashed:
+            text = self.content[one.start : one.end].rstrip()
+            tree = syntax.tree_digest(syntax.grammar_of(self.language), one.nodes, self.content)
+            last = one.first + text.count(b"\n")
+            hashed[key] = Block("", one.first, last, tree, lasting(text), one.start, one.start + len(text))
+        return msgspec.structs.replace(hashed[key], name=".".join(one.name))
 
     def values(self, last: str) -> list[Valued]:
         """The names that end with the part ``last`` and have a value, in order. Empty where no grammar reads this."""

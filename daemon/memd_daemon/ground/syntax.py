@@ -20,7 +20,7 @@ import importlib.metadata
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import takewhile
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -188,7 +188,7 @@ def definitions(grammar: Grammar, root: Node, places: Sequence[int] | None = Non
 
     With ``places`` only those in which one of these offsets lies, as every one does whose name stands there.
     """
-    found = list(_found(grammar.shape, root, places))
+    found = list(islice(_found(grammar.shape, root, places), limits.SYMBOLS_MAX))
     defined = {one.name for one in found if one.kind not in grammar.shape.declares}
     kept = (one for one in found if one.kind not in grammar.shape.declares or one.name not in defined)
     return sorted(kept, key=lambda one: (one.start, -one.end))
@@ -205,8 +205,8 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def _found(shape: Shape, root: Node, places: Sequence[int] | None) -> Iterator[Definition]:
-    stack, count = [_Place(root)], 0
-    while stack and count < limits.SYMBOLS_MAX:
+    stack = [_Place(root)]
+    while stack:
         place = stack.pop()
         for child, around in _children(shape, place.node):
             kind = child.type
@@ -216,11 +216,16 @@ def _found(shape: Shape, root: Node, places: Sequence[int] | None) -> Iterator[D
             if places is not None and not _holds(child, places):
                 continue
             begins = place.begins or around
-            names = _names(shape, child, place.is_local)
+            names = [name for name in _names(shape, child, place.is_local) if _is_name((*place.scope, *name))]
             for name in names:
-                count += 1
                 yield Definition((*place.scope, *name), place.spaces, kind, begins)
             stack += _inside(shape, child, place, names, begins)
+
+
+def _is_name(name: Name) -> bool:
+    """Whether somebody could write it: broken source defines what has line breaks and whole statements in it."""
+    is_one = all(part.removeprefix("operator ").split() == [part.removeprefix("operator ")] for part in name)
+    return is_one and sum(map(len, name)) <= limits.SYMBOL_MAX_CHARS
 
 
 def _holds(node: Node, places: Sequence[int]) -> bool:
@@ -230,14 +235,23 @@ def _holds(node: Node, places: Sequence[int]) -> bool:
 
 def _children(shape: Shape, node: Node) -> Iterator[tuple[Node, tuple[Node, ...]]]:
     """The children that may define, each with what belongs to it before and behind."""
-    children, leads = node.children, []
-    for index, child in enumerate(children):
-        if child.type in shape.leads:
+    leads: list[Node] = []
+    held: tuple[Node, ...] = ()  # what belongs to the last child; a trail may still follow
+    last: Node | None = None
+    for child in node.children:
+        kind = child.type
+        if kind in shape.comments or not child.is_named:
+            continue
+        if kind in shape.trails:
+            held = (*held, child)
+        elif kind in shape.leads:
             leads.append(child)
-        elif child.type not in shape.comments and child.is_named:
-            trails = takewhile(lambda one: one.type in shape.trails, children[index + 1 :]) if shape.trails else ()
-            yield child, (*leads, child, *trails)
-            leads = []
+        else:
+            if last is not None:
+                yield last, held
+            last, held, leads = child, (*leads, child), []
+    if last is not None:
+        yield last, held
 
 
 def _names(shape: Shape, node: Node, is_local: bool) -> Sequence[Name]:
@@ -312,7 +326,9 @@ def _only(shape: Shape, node: Node) -> Name:
 def _given(node: Node, name_field: str, value_field: str) -> Sequence[tuple[Node, Node]]:
     """The names of an assignment with the value of each: ``a, b = 1, 2`` has two, in ``a = b = 1`` a has the last one."""
     right = _value(node, value_field)
-    while right is not None and right.type == node.type:
+    for _ in range(limits.SYMBOL_DEPTH_MAX):
+        if right is None or right.type != node.type:
+            break
         right = _value(right, value_field)
     lefts = [one for one in node.children_by_field_name(name_field) if one.is_named] or list(node.named_children[:1])
     if right is None or not lefts:

@@ -5,7 +5,6 @@ given to ``exports.x``, ``module.exports.x`` and ``Type.prototype.x`` is named x
 is ``default``.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,7 +13,6 @@ from memd_daemon.ground.shapes.shape import Node, Shape, all_by, kinds, text_of
 
 _FUNCTIONS: Final = kinds("arrow_function function_expression generator_function class")
 _UNSAID: Final = kinds("exports module prototype")
-_WRAP: Final = re.compile(rb"[ \t]*\n[ \t\n]*")
 
 
 def _named(node: Node) -> Sequence[Name]:
@@ -54,8 +52,12 @@ def _default(node: Node) -> Sequence[Name]:
 
 
 def _folded(text: bytes) -> bytes:
-    """The text between tags as it is shown: lines are joined by one blank, and those at its ends are nothing."""
-    return _WRAP.sub(b" ", re.sub(rb"^[ \t]*\n[ \t\n]*|[ \t]*\n[ \t\n]*$", b"", text))
+    """The text between tags as it is shown: of several lines each without its margins, joined by one blank."""
+    first, *rest = text.split(b"\n")
+    if not rest:
+        return text
+    lines = (first.rstrip(), *(line.strip() for line in rest[:-1]), rest[-1].lstrip())
+    return b" ".join(line for line in lines if line)
 
 
 def _shape(definitions: str, values: str) -> Shape:

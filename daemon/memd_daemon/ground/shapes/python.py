@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from memd_daemon import limits
 from memd_daemon.ground.names import Name
 from memd_daemon.ground.shapes.shape import Node, Shape, all_by, kinds, plain, text_of, verbatim
 
@@ -11,7 +12,9 @@ def _assigned(node: Node) -> Sequence[Name]:
     """``a = b = 1`` and ``a, b = 1, 2`` name two; ``a.b = 1`` and ``a[b] = 1`` none."""
     names: list[Name] = []
     at: Node | None = node
-    while at is not None and at.type == "assignment":
+    for _ in range(limits.SYMBOL_DEPTH_MAX):
+        if at is None or at.type != "assignment":
+            break
         left = at.child_by_field_name("left")
         if left is not None:
             targets = [left] if left.type == "identifier" else left.named_children
