@@ -16,7 +16,6 @@ Nothing here recurses, since nesting is whatever a file says. Reading is bounded
 """
 
 import importlib
-import importlib.metadata
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -80,13 +79,14 @@ class Grammar:
     """One language's grammar, loaded."""
 
     def __init__(self, name: str) -> None:
-        from tree_sitter import Language  # once a symbol is asked for, and not when the daemon starts
+        from importlib.metadata import version  # 15 ms, once a symbol is asked for, and not when the daemon starts
+
+        from tree_sitter import Language
 
         language = LANGUAGES[name]
         self.shape: Shape = SHAPES[name]
         self.language: TreeLanguage = Language(getattr(importlib.import_module(language.module), language.entry)())
-        wheel = importlib.metadata.version(language.wheel)
-        self.name = f"{name} {wheel}/{limits.SYNTAX_DIGEST_FORMAT}"
+        self.name = f"{name} {version(language.wheel)}/{limits.SYNTAX_DIGEST_FORMAT}"
         self.kinds: dict[int, _Kind] = {}
 
     def kind(self, node: Node) -> _Kind:
