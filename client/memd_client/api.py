@@ -21,6 +21,10 @@ from memd_client.reasons import WhyReply as WhyReply
 from memd_client.setting_verbs import ChangeSetting as ChangeSetting
 from memd_client.setting_verbs import Settings as Settings
 from memd_client.setting_verbs import SettingsLog as SettingsLog
+from memd_client.staleness import GroundDiffOut as GroundDiffOut
+from memd_client.staleness import Stale as Stale
+from memd_client.staleness import StaleNoteOut as StaleNoteOut
+from memd_client.staleness import StaleReply as StaleReply
 from memd_client.values import AnchorOut as AnchorOut
 from memd_client.values import BehindOut as BehindOut
 from memd_client.values import ChangedSetting as ChangedSetting
@@ -428,7 +432,7 @@ class ErrorOut(msgspec.Struct, frozen=True, kw_only=True):
 VERBS: dict[str, type[Request]] = {
     r.VERB: r
     for r in (
-        Ping, Remember, Seal, Recall, ListNotes, Show, Log, Decisions, Trace, Act, Turns, Deliveries, Why,
+        Ping, Remember, Seal, Recall, ListNotes, Show, Log, Decisions, Trace, Act, Turns, Deliveries, Why, Stale,
         Settings, ChangeSetting, SettingsLog, Policies, PolicyCheck, Enrol, Status, Stop, Verify, Reindex, FiredAt,
     )
 }  # fmt: skip

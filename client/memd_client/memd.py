@@ -278,6 +278,10 @@ class Memd:
         )
         return self.ask(request, api.WhyReply)
 
+    def stale(self, *, limit: int = 50, offset: int = 0) -> api.StaleReply:
+        """The notes that hold here and whose files have changed since, the most delivered first; ``limit`` 0 is all."""
+        return self.ask(api.Stale(limit=limit, offset=offset), api.StaleReply, wait_s=LONG_WAIT_S)
+
     def enrol(
         self,
         public: bytes = b"",

@@ -29,6 +29,7 @@ from memd_daemon.service import (
     remember,
     settings,
     spool,
+    stale,
     status,
     upkeep,
     why,
@@ -94,6 +95,7 @@ class Daemon:
         self.retention.close()
         self._deliverer.close()
         self.parts.reading.join(limits.RESULTS_WAIT_S)
+        self.parts.flags.behind.join(limits.RESULTS_WAIT_S)
         self.parts.search.close()
         self.parts.ledger.close()
         self.parts.store.close()
@@ -137,6 +139,7 @@ class Daemon:
             "turns": partial(explain.turns, parts),
             "deliveries": partial(explain.deliveries, parts),
             "why": partial(why.why, parts, self._deliverer),
+            "stale": partial(stale.stale, parts),
             "settings": partial(settings.told, parts),
             "set": partial(settings.change, parts, plans),
             "settings-log": partial(settings.log_of, parts),

@@ -91,6 +91,10 @@ RENAME_BRANCHES_MAX: Final = 16  # looked at for one that has the file
 RENAME_UNTRACKED_MAX: Final = 5_000  # files that git does not know, among which a moved one is looked for
 RENAME_READ_MAX: Final = 50  # of these so many are read
 RENAME_VERSIONS_MAX: Final = 500  # commits that touched one path, through which an old text is looked for
+EARLIER_LOOK_MS: Final = 2_000  # of looking for what one anchor was about: a person waits for a page of them
+DIFF_PAIRS_MAX: Final = 1_000_000  # lines of one text times lines of the other: a second of comparing at most
+DIFF_LINES_MAX: Final = 40  # told of one diff: a screen
+DIFF_LINE_MAX_CHARS: Final = 400  # of one line: three of a terminal's
 GIT_TOLD_KEPT_BYTES: Final = 8 * 1024 * 1024  # of answers that no commit can change: many files are gone in one rename
 GIT_TOLD_MAX_BYTES: Final = 1024 * 1024  # of one such answer
 
@@ -407,6 +411,7 @@ DECISIONS_KNOWN_MAX: Final = (
 CONTEXT_PATHS_MAX: Final = 200  # files read or edited that a context remembers
 NS_PER_US: Final = 1_000
 MEDIAN: Final = 0.5
+PERCENT: Final = 100
 TAIL: Final = 0.99  # the slowest of a hundred: what a user remembers
 
 # status

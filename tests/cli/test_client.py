@@ -31,6 +31,7 @@ METHODS = {
     api.Turns: Memd.turns,
     api.Deliveries: Memd.deliveries,
     api.Why: Memd.why,
+    api.Stale: Memd.stale,
     api.Enrol: Memd.enrol,
     api.Seal: Memd.seal,
     api.Reindex: Memd.reindex,

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 from memd_daemon.ground.digests import lasting, unified
+from memd_daemon.ground.renames import Gone, Renames
 from memd_daemon.ground.repository import find_checkout
 from memd_daemon.ground.source import Source
 from memd_daemon.model.event import Anchor
@@ -84,3 +85,21 @@ def code(name: str, lines: int = 12) -> str:
     """A file of Python that no other name's is like."""
     body = "".join(f"    {name}_{n} = {name!r} * {n} + {n * 7}\n" for n in range(lines))
     return f"def {name}(x):\n{body}    return x\n"
+
+
+def look(repo: Gitted, anchor: Anchor, *, by: Renames | None = None) -> Gone:
+    assert not os.path.lexists(repo.top / anchor.path)
+    return (by or Renames()).look(repo.top, repo.branch, anchor, None)
+
+
+def renamed(to: str) -> Gone:
+    return Gone("anchor_renamed", to)
+
+
+def on_a_branch(repo: Gitted, name: str = "side") -> Anchor:
+    """A note on a file that only the branch has; the checkout is back on main."""
+    repo.git("switch", "-q", "-c", name)
+    repo.commit(n=code("novel"))
+    anchor = repo.anchor("n.py")
+    repo.git("switch", "-q", "main")
+    return anchor

@@ -1,6 +1,5 @@
 """What became of a file that is not in the checkout, on real histories."""
 
-import os
 import shutil
 import time
 from pathlib import Path
@@ -10,9 +9,9 @@ import pytest
 from memd_daemon import limits
 from memd_daemon.ground import renames
 from memd_daemon.ground.deadline import OutOfTime
-from memd_daemon.ground.renames import ABSENT, MISSING, Gone, Renames
+from memd_daemon.ground.renames import ABSENT, MISSING, Renames
 from memd_daemon.model.event import Anchor
-from tests.ground.gitted import Gitted, code
+from tests.ground.gitted import Gitted, code, look, on_a_branch, renamed
 
 HURRIED = 1
 """A deadline: which one does not matter, since with any no process is started."""
@@ -23,15 +22,6 @@ def repo(tmp_path: Path) -> Gitted:
     made = Gitted(tmp_path / "repo")
     made.commit(a=code("alpha"), z=code("zeta"))
     return made
-
-
-def look(repo: Gitted, anchor: Anchor, *, by: Renames | None = None) -> Gone:
-    assert not os.path.lexists(repo.top / anchor.path)
-    return (by or Renames()).look(repo.top, repo.branch, anchor, None)
-
-
-def renamed(to: str) -> Gone:
-    return Gone("anchor_renamed", to)
 
 
 # --- committed
@@ -236,197 +226,6 @@ def test_what_git_ignores_is_no_place_of_a_file(repo: Gitted) -> None:
     anchor = repo.anchor("a.py")
     repo.move("a.py", "out/a.py")
     assert look(repo, anchor) == MISSING
-
-
-# --- branches
-
-
-def on_a_branch(repo: Gitted, name: str = "side") -> Anchor:
-    """A note on a file that only the branch has; the checkout is back on main."""
-    repo.git("switch", "-q", "-c", name)
-    repo.commit(n=code("novel"))
-    anchor = repo.anchor("n.py")
-    repo.git("switch", "-q", "main")
-    return anchor
-
-
-def test_a_file_of_another_branch_is_absent_until_the_merge(repo: Gitted) -> None:
-    """And after it is simply there."""
-    anchor = on_a_branch(repo)
-    repo.commit(z=code("zeta", 20))
-    assert look(repo, anchor) == ABSENT
-    repo.git("merge", "-q", "--no-edit", "side")
-    assert (repo.top / "n.py").exists()
-
-
-def test_a_note_from_before_the_files_first_commit_is_absent_elsewhere(repo: Gitted) -> None:
-    """Its commit is one that main has too, without the file."""
-    before = repo.git("rev-parse", "HEAD")
-    anchor = on_a_branch(repo)
-    anchor = Anchor(path=anchor.path, digest=anchor.digest, checkout_branch="side", commit=before)
-    assert look(repo, anchor) == ABSENT
-
-
-def test_a_file_that_its_own_branch_gave_up_is_missing_elsewhere_too(repo: Gitted) -> None:
-    """No branch has it."""
-    anchor = on_a_branch(repo)
-    repo.git("switch", "-q", "side")
-    (repo.top / "n.py").unlink()
-    repo.commit()
-    repo.git("switch", "-q", "main")
-    assert look(repo, anchor) == MISSING
-
-
-def test_a_file_that_was_merged_and_then_deleted_is_missing_though_its_branch_stands(repo: Gitted) -> None:
-    """The note's commit is part of main, so it was here."""
-    anchor = on_a_branch(repo)
-    repo.git("merge", "-q", "--no-ff", "--no-edit", "side")
-    (repo.top / "n.py").unlink()
-    repo.commit()
-    assert look(repo, anchor) == MISSING
-
-
-@pytest.mark.parametrize("keeps_branch", [True, False])
-def test_a_file_that_came_by_a_squash_and_was_then_renamed_is_followed(repo: Gitted, *, keeps_branch: bool) -> None:
-    """The note's commit is no part of main, but the file was, since both parted."""
-    anchor = on_a_branch(repo)
-    repo.git("merge", "-q", "--squash", "side")
-    repo.commit()
-    if not keeps_branch:
-        repo.git("branch", "-q", "-D", "side")
-    repo.git("mv", "n.py", "m.py")
-    repo.commit()
-    assert look(repo, anchor) == renamed("m.py")
-
-
-def test_a_rename_squashed_into_the_coming_is_found_by_the_two_ends(repo: Gitted) -> None:
-    """Main never had the old path."""
-    anchor = on_a_branch(repo)
-    repo.git("switch", "-q", "side")
-    repo.git("mv", "n.py", "m.py")
-    repo.commit()
-    repo.git("switch", "-q", "main")
-    repo.git("merge", "-q", "--squash", "side")
-    repo.commit()
-    repo.git("branch", "-q", "-D", "side")
-    assert look(repo, anchor) == renamed("m.py")
-
-
-def test_a_rename_is_found_though_the_notes_commit_was_rebased_and_is_gone(repo: Gitted) -> None:
-    """A commit that no clone has any more is as one that is not known."""
-    anchor = repo.anchor("a.py", commit="f" * 40)
-    repo.git("mv", "a.py", "b.py")
-    repo.commit()
-    assert look(repo, anchor) == renamed("b.py")
-
-
-def test_a_file_that_the_other_branch_still_has_and_this_one_deleted_apart_is_absent(repo: Gitted) -> None:
-    """Both had it when they parted; the note is from the other one."""
-    repo.git("switch", "-q", "-c", "side")
-    repo.commit(x=code("xi"))
-    anchor = repo.anchor("a.py")
-    repo.git("switch", "-q", "main")
-    (repo.top / "a.py").unlink()
-    repo.commit()
-    assert look(repo, anchor) == ABSENT
-
-
-def test_a_detached_head_before_the_file_came_is_absent(repo: Gitted) -> None:
-    """Nothing has changed: it is not there yet."""
-    repo.commit(n=code("novel"))
-    anchor = repo.anchor("n.py")
-    repo.git("checkout", "-q", "--detach", "HEAD~1")
-    assert look(repo, anchor) == ABSENT
-
-
-def test_a_detached_head_at_which_the_file_is_deleted_is_missing(repo: Gitted) -> None:
-    """Where its commit is part of what is checked out, being detached changes nothing."""
-    anchor = repo.anchor("a.py")
-    (repo.top / "a.py").unlink()
-    repo.commit()
-    repo.git("checkout", "-q", "--detach")
-    assert look(repo, anchor) == MISSING
-
-
-def test_commits_taken_from_main_to_a_branch_leave_their_files_absent_on_main(repo: Gitted) -> None:
-    """The note was written on main itself, which has been set back since."""
-    repo.commit(n=code("novel"))
-    anchor = repo.anchor("n.py")
-    repo.git("branch", "side")
-    repo.git("reset", "-q", "--hard", "HEAD~1")
-    assert look(repo, anchor) == ABSENT
-
-
-def test_a_branch_that_only_the_remote_still_has_counts(repo: Gitted, tmp_path: Path) -> None:
-    """As it was fetched last."""
-    on_a_branch(repo)
-    repo.git("clone", "-q", str(repo.top), str(tmp_path / "clone"))
-    clone = Gitted(tmp_path / "clone", begin=False)
-    anchor = Anchor(path="n.py", digest=bytes(16), checkout_branch="side")
-    assert look(clone, anchor) == ABSENT
-
-
-def test_two_worktrees_of_a_repository_may_disagree(repo: Gitted, tmp_path: Path) -> None:
-    """Each is asked for its own branch."""
-    anchor = repo.anchor("a.py")
-    repo.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
-    side = Gitted(tmp_path / "side", begin=False)
-    side.git("mv", "a.py", "b.py")
-    side.commit()
-    repo.git("rm", "-q", "a.py")
-    repo.commit()
-    by = Renames()
-    assert look(side, anchor, by=by) == renamed("b.py")
-    assert look(repo, anchor, by=by) == MISSING
-
-
-def test_a_file_that_was_never_committed_is_absent_where_its_branch_is_at_work_elsewhere(
-    repo: Gitted, tmp_path: Path
-) -> None:
-    """Another working tree has the branch checked out, and the file."""
-    repo.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
-    side = Gitted(tmp_path / "side", begin=False)
-    side.write("n.py", code("novel"))
-    anchor = side.anchor("n.py")
-    assert look(repo, anchor) == ABSENT
-    (side.top / "n.py").unlink()
-    assert look(repo, anchor) == MISSING
-
-
-# --- what is not checked out
-
-
-def test_a_file_in_a_submodule_that_is_not_checked_out_is_absent(repo: Gitted, tmp_path: Path) -> None:
-    """It is part of the commit, by the submodule's."""
-    inner = Gitted(tmp_path / "inner")
-    inner.commit(i=code("inner"))
-    repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner.top), "mod")
-    repo.commit()
-    anchor = repo.anchor("mod/i.py")
-    repo.git("submodule", "deinit", "-q", "-f", "mod")
-    assert look(repo, anchor) == ABSENT
-
-
-def test_a_file_that_was_renamed_in_a_submodule_is_followed_there(repo: Gitted, tmp_path: Path) -> None:
-    """The submodule's own history is asked; the path is from the outer root."""
-    inner = Gitted(tmp_path / "inner")
-    inner.commit(i=code("inner"))
-    repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner.top), "mod")
-    repo.commit()
-    anchor = repo.anchor("mod/i.py")
-    module = Gitted(repo.top / "mod", begin=False)
-    module.git("mv", "i.py", "j.py")
-    module.commit()
-    assert look(repo, anchor) == renamed("mod/j.py")
-
-
-def test_a_file_that_a_sparse_checkout_leaves_out_is_absent(repo: Gitted) -> None:
-    """It is not deleted."""
-    repo.write("lib/l.py", code("lib"))
-    repo.commit()
-    anchor = repo.anchor("lib/l.py")
-    repo.git("sparse-checkout", "set", "--no-cone", "/*", "!/lib/")
-    assert look(repo, anchor) == ABSENT
 
 
 # --- where git has nothing to say

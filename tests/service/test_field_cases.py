@@ -1,4 +1,4 @@
-"""Cases that other memories failed in the field, each by its number: AT17, AT18, AT19, AT22, AT25."""
+"""Cases that other memories failed in the field, each by its number: AT15, AT17, AT18, AT19, AT22, AT25."""
 
 import itertools
 import json
@@ -12,7 +12,7 @@ from memd_daemon import errors, limits
 from memd_daemon.model import event as ev
 from memd_hooks.harness import claude
 from tests.service.bulk import Planted, plant
-from tests.service.desk import Desk, context_of, desk_at, reason_of
+from tests.service.desk import Desk, context_of, desk_at, git, reason_of
 from tests.service.matrix import told
 from tests.service.test_people import Person
 
@@ -33,6 +33,46 @@ def person(desk: Desk) -> Person:
 
 def rule(number: int, priority: str = "medium") -> Planted:
     return Planted(kind="directive", priority=priority, content=SENTENCE.format(number))
+
+
+# --- AT15: a note about a file that only a branch has
+
+
+NOVEL = "def novel(a):\n" + "".join(f"    step_{n} = a * {n}\n" for n in range(20)) + "    return a\n"
+ABSENT = "NOTE: anchored to a file that is absent on this branch: novel.py"
+
+
+@pytest.mark.parametrize("anchor", ["novel.py", "novel.py::novel"])
+@pytest.mark.parametrize(
+    "merge", [("merge", "-q", "--no-ff", "--no-edit", "topic"), ("merge", "-q", "--squash", "topic")]
+)
+@pytest.mark.parametrize("is_recorded_first", [True, False])
+def test_a_note_about_a_file_of_a_branch_waits_for_the_merge(
+    desk: Desk, anchor: str, merge: tuple[str, ...], *, is_recorded_first: bool
+) -> None:
+    """On main it is withheld, and labelled where it is asked for; never called stale. After the merge it is delivered as before."""
+    git(desk.repo, "switch", "-qc", "topic")
+    (desk.repo / "novel.py").write_text(NOVEL)
+    recorded = [desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=[anchor])] if is_recorded_first else []
+    git(desk.repo, "add", "-A")
+    git(desk.repo, "commit", "-qm", "topic")
+    ref = (recorded or [desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=[anchor])])[0].id
+    assert "status: matches current state" in context_of(desk.read("novel.py"))
+    git(desk.repo, "switch", "-q", "main")
+    desk.start("on main")
+    desk.daemon.parts.behind.join()
+    assert desk.edit("novel.py", session="on main") == ""
+    told_on_main = desk.recall("called with strings by the importer").text
+    assert ABSENT in told_on_main
+    assert "[STALE]" not in told_on_main
+    assert "VERDICT" not in told_on_main
+    git(desk.repo, *merge)
+    git(desk.repo, "commit", "--allow-empty", "-qm", "merged")
+    git(desk.repo, "branch", "-D", "topic")
+    assert "status: matches current state" in context_of(desk.read("novel.py", session="merged"))
+    assert ABSENT not in desk.recall("called with strings by the importer").text
+    desk.daemon.parts.flags.behind.join()
+    assert not [one for one in desk.ask(api.Log(ref=str(ref))).events if one.type.startswith("stale_")]
 
 
 # --- AT17: a store of any size, one bounded block

@@ -1,11 +1,11 @@
 """What every adapter of the ledger's port keeps of stale flags; test_ledger.py runs it."""
 
 import msgspec
+from tests.store.ledger_contract import A, B
 
 from memd_daemon.limits import PRUNE_AT_ONCE
 from memd_daemon.model.stale_flag import CLEARED, RAISED, Drift, StaleFlag
 from memd_daemon.store.port import Ledger
-from tests.store.ledger_contract import A, B
 
 ROOT, OTHER = "/r", "/r2"
 MOVED = (Drift("app.py", "anchor_changed"),)

@@ -35,6 +35,7 @@ COMMANDS = {
     "log": (f"{_CLI}.notes:log", "The events of a note."),
     "decisions": (f"{_CLI}.chronicle:decisions", "The decisions, in the order they were taken."),
     "trace": (f"{_CLI}.chronicle:trace", "What a note stands on, down to your own words, and what stands on it."),
+    "stale": (f"{_CLI}.stale:stale", "Notes that need a look: what has changed under them."),
     "promote": (f"{_CLI}.acts:promote", "Raise a note one rung: auto, agent, human. `human` is signed."),
     "revoke": (f"{_CLI}.acts:revoke", "A note was wrong; it comes back struck through, with the reason."),
     "reinstate": (f"{_CLI}.acts:reinstate", "A revoked note was right after all."),

@@ -1,8 +1,8 @@
 """What git knows of a path: where it stands, how it went, on which branches it is. Off the hook path only.
 
 Trees, commits and the index are compared, never the content of the working tree: to compare that, git would run the filters that
-a repository's settings name. All questions of one look share one time; past it, as where git is missing or fails, the answer is that
-nothing is known. Paths are literal, from the root; notes spell them NFC, a tree may hold one decomposed.
+a repository's settings name. All questions of one look share one time; past it, as where git is missing or fails, the answer is
+that nothing is known. Paths are literal, from the root; notes spell them NFC, a tree may hold one decomposed.
 """
 
 import re
@@ -220,17 +220,15 @@ class History:
         told = self.ask("ls-files", "--others", "--exclude-standard", "-z") or ""
         return [name for name in told.split("\0", limits.RENAME_UNTRACKED_MAX)[: limits.RENAME_UNTRACKED_MAX] if name]
 
-    def versions(self, path: str, head: str) -> Iterator[tuple[str, str]]:
-        """(commit, blob) of the contents that the path ever had, newest first, each once."""
-        told = self.ask("log", "--no-renames", "--format=%x01%H", "--raw", "--no-abbrev", "-z", "--diff-filter=AM",
-                        f"--max-count={limits.RENAME_VERSIONS_MAX}", head, "--", *spelled(path))  # fmt: skip
-        seen = set[str]()
-        for block in (told or "").split("\x01")[1:]:
+    def versions(self, path: str, head: str, *, since: str = "") -> Iterator[tuple[str, str]]:
+        """(commit, blob) of the contents that the path had up to ``head``, newest first; ``since``: and not of that commit."""
+        how = ("--no-renames", "--raw", "--no-abbrev", "-z", "--diff-filter=AM", "--format=%x01%H")
+        span = (f"--max-count={limits.RENAME_VERSIONS_MAX}", head, *([f"^{since}"] if since else []))
+        told = self.fixed("log", *how, *span, "--", *spelled(path))
+        for block in told.split("\x01")[1:]:
             commit, _, rows = block.partition("\0")
-            for change in _rows(rows.lstrip("\n\0")):
-                if change.new_blob not in seen:
-                    seen.add(change.new_blob)
-                    yield commit.strip(), change.new_blob
+            for change in _rows(rows):
+                yield commit.strip(), change.new_blob
 
 
 BETWEEN: Final = ("diff-tree", "-r")

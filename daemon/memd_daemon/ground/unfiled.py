@@ -119,4 +119,4 @@ def likeness(one: bytes, other: bytes) -> int:
     mine, its = Counter(one.splitlines()), Counter(other.splitlines())
     common = sum((len(line) + 1) * count for line, count in (mine & its).items())
     whole = max(sum((len(line) + 1) * count for line, count in lines.items()) for lines in (mine, its))
-    return common * 100 // whole if whole else 0
+    return common * limits.PERCENT // whole if whole else 0
