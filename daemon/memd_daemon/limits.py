@@ -132,6 +132,7 @@ EVIDENCE_PASTED_CHARS: Final = 1200  # a paragraph longer than that was pasted: 
 EVIDENCE_PASTED_LINES: Final = 15  # likewise in lines
 EVIDENCE_TYPED_MAX_CHARS: Final = 8000  # of one prompt: who types more in a message has pasted a document
 EVIDENCE_CHAIN_MAX: Final = 4  # sentences quoted with one that hangs on them
+EVIDENCE_CHARS_KNOWN_MAX: Final = 8_192  # characters and words whose folding or weight is remembered: 100 bytes each
 EVIDENCE_QUOTED_MAX: Final = 8  # sentences below one note: more would be longer than the note
 EVIDENCE_ALTERNATIONS_MAX: Final = 6  # between the user's words and the rest: more stripes are not read
 

@@ -12,7 +12,7 @@ PROSE, LISTED, HEADING, OTHER, RULE = "prose", "listed", "heading", "other", "ru
 _FENCE: Final = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?(`{3,}|~{3,})")
 _TAG: Final = re.compile(r"\s*<(/?)([A-Za-z!?][\w:.-]*)[^<>]*>?")
 _MARKER: Final = re.compile(
-    r"\s*(?:[-*+•‣◦▪●○·・]|[–—](?=\s)|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})[.)]|[①-⑳]|[一二三四五六七八九十]{1,3}[、.．]|\d{1,3}[、．])"
+    r"\s*(?:[-*+•‣◦▪●○·・]|[–—](?=\s)|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)|\d{1,3}\.|[①-⑳]|[一二三四五六七八九十]{1,3}[、.．]|\d{1,3}[、．])"
     r"(?:(?<=[•・①-⑳、．])\s*|\s+)(?=\S)"
 )
 _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s+(?=\S)")

@@ -24,6 +24,7 @@ _TERMINATED: Final = re.compile(f"[{re.escape(TERMINATORS + ELLIPSES)}]+")
 _NOT_SPACE: Final = re.compile(r"\S")
 _NEXT_LETTER: Final = re.compile(r"[^\W\d_]")
 _ROMAN: Final = re.compile(r"[IVX]{2,}")
+_IS_SYLLABLE: Final = re.compile("[\uac00-\ud7a3]")  # a word of one letter is an initial, one of a syllable is not
 _VOWELS: Final = frozenset("aeiouyäöüáéíóúàèìòùâêîôûåæøœ")
 _OPENS: Final = "(\"'“„«‘‚‹[{*_¿¡"
 _DOTS: Final = frozenset(STOPS)
@@ -85,6 +86,13 @@ def takes_back(text: str, follows: int, end: int) -> bool:
     return wording.EXCEPTIONS.match(start) is not None
 
 
+def _is_ordinal(number: str, before: str) -> bool:
+    """Whether a full stop behind the number may belong to it, as in German and many other languages; in English it does not."""
+    if any(map(str.isalpha, number)) or before in wording.BEFORE_NUMBERS:
+        return False
+    return not number.isdigit() or len(number) < limits.EVIDENCE_YEAR_DIGITS
+
+
 def _is_abbreviated(text: str, first: int, dot: int, follows: str) -> bool:
     """Whether the full stop at ``dot`` may belong to the word before it."""
     start = max(first, dot - limits.EVIDENCE_WORD_MAX_CHARS)
@@ -95,9 +103,9 @@ def _is_abbreviated(text: str, first: int, dot: int, follows: str) -> bool:
     if unicodedata.category(word[-1])[0] not in "LMN":
         return False
     if word[-1].isdigit():
-        return not any(map(str.isalpha, word)) and not (word.isdigit() and len(word) >= limits.EVIDENCE_YEAR_DIGITS)
+        return _is_ordinal(word, words[-2].lower() if len(words) > 1 else "")
     parts = word.split(".")
-    if all(len(part) <= 2 for part in parts) and (len(parts) > 1 or len(word) == 1):
+    if all(len(part) <= 2 for part in parts) and (len(parts) > 1 or (len(word) == 1 and not _IS_SYLLABLE.match(word))):
         return True
     if _ROMAN.fullmatch(word):
         return True

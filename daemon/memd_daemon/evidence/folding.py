@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from memd_daemon import limits
+
 _SINGLE: Final = "‘’‚‛‹›"
 _DOUBLE: Final = "“”„‟«»"
 _DASHES: Final = "‐‑‒–—―−﹘﹣－"
-_FULL_WIDTH: Final = {0xFF01 + i: 0x21 + i for i in range(0x5E)}  # of the printable ASCII characters
+_FULL_WIDTH: Final = {ord("！") + i: ord("!") + i for i in range(ord("~") - ord("!") + 1)}  # of printable ASCII
 _SAME_LENGTH: Final = (
     _FULL_WIDTH
     | dict.fromkeys(map(ord, _SINGLE), "'")
@@ -25,7 +27,7 @@ _SAME_LENGTH: Final = (
 _KEPT_AS_THEY_ARE: Final = ("<super>", "<sub>", "<fraction>")
 _LOOSE: Final = re.compile(r"\s{2,}|[^\S ]")
 _ASCII: Final = re.compile(r"[\x00-\x7f]+")
-_VOWELS_AND_TAILS: Final = range(0x1160, 0x1200)  # of Hangul, which join what stands before them
+_VOWELS_AND_TAILS: Final = ("\u1160", "\u11ff")  # of Hangul, from and to: they join what stands before them
 
 
 class Folded(NamedTuple):
@@ -128,16 +130,16 @@ def _joined_end(text: str, at: int) -> int:
     return at
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=limits.EVIDENCE_CHARS_KNOWN_MAX)
 def _joins(char: str) -> bool:
     """Whether normalizing may make one character of this one and the one before it."""
     if char < "\u0300":
         return False
     first = unicodedata.normalize("NFKC", char)[:1] or char
-    return unicodedata.category(first)[0] == "M" or ord(first) in _VOWELS_AND_TAILS
+    return unicodedata.category(first)[0] == "M" or _VOWELS_AND_TAILS[0] <= first <= _VOWELS_AND_TAILS[1]
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=limits.EVIDENCE_CHARS_KNOWN_MAX)
 def _cluster(piece: str) -> str:
     if unicodedata.decomposition(piece[0]).startswith(_KEPT_AS_THEY_ARE):
         return piece

@@ -94,16 +94,18 @@ class _Outliner:
         is_foreign = self._is_foreign(block)
         inside = enclosed(text, start, block.end, self.opens)
         spans = ends(text, start, block.end, inside)
-        if self.is_note:
-            spans = _labels_off(text, spans)
         first = len(self.found)
         needs = self._governors(block, first)
         if label and not self.over:
             needs = ()
         points = False
-        for span in spans:
+        for begin, end in spans:
+            label = _LABEL.match(text, begin, end) if self.is_note else None
+            if label and not self.over:
+                needs = ()
+            span = (label.end() if label else begin, end)
             self.found.append(self._sentence(span, number, block, inside, needs, is_foreign))
-            words = text[span[0] : span[1]]
+            words = text[span[0] : end]
             if self._points(words):
                 points, needs = True, (len(self.found) - 1,)
             elif _COLON_WITHIN.search(words):
@@ -172,7 +174,7 @@ class _Outliner:
             self.found[last] = self.found[last]._replace(open=True)
         if block.kind == bl.LISTED:
             self.items.append((block.indent, last))
-        if block.kind == bl.HEADING or points or (introduces and self._is_own_prose(follows)):
+        if block.kind == bl.HEADING or ((points or introduces) and self._is_own_prose(follows)):
             self.over = (last,)
         if block.kind != bl.LISTED and not introduces and _breaks_off(body):
             self.found[last] = self.found[last]._replace(open=True)
@@ -191,11 +193,6 @@ def _breaks_off(body: str) -> bool:
         body[-1:] not in TERMINATORS
         and wording.UNFINISHED.search(plain(body[-limits.EVIDENCE_WORD_MAX_CHARS :])) is not None
     )
-
-
-def _labels_off(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """`User:` at a sentence's beginning is the note's way to say who speaks."""
-    return [(label.end() if (label := _LABEL.match(text, start, end)) else start, end) for start, end in spans]
 
 
 def _is_wholly_enclosed(text: str, start: int, end: int, inside: Enclosed) -> bool:

@@ -95,6 +95,8 @@ class _Told:
         if not sentence.stands:
             return ""
         key = plain(self.text[sentence.start : sentence.end])
+        if not weight(key):
+            return ""
         return key if key.endswith(_TRAILS_OFF) else key.rstrip(_FINAL).rstrip()
 
     def weight(self, number: int) -> int:
@@ -254,6 +256,8 @@ def _span(page: _Page, match: _Match, turn: int) -> Span:
     """With the note's own final punctuation, which is nobody's words."""
     text, end = page.fold.text, match.end
     limit = page.block_ends[match.note]
+    if text[end : end + 1] == " " and text[end + 1 : end + 2] in ("!", "।", "॥"):  # as French and Hindi set them
+        end += 1
     while end < limit and text[end] in _FINAL:
         end += 1
     start, last = page.fold.span(page.starts[match.note], end)

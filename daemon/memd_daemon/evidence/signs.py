@@ -1,4 +1,4 @@
-"""The characters that divide texts, by what they do. Terminators are UAX #29's STerm and ATerm (Unicode 16).
+"""The characters that divide texts, by what they do. Terminators are UAX #29's STerm and ATerm of the first plane.
 
 What the standard counts and what divides phrases more often than sentences (the Burmese little section) is left out: an end
 too few is never wrong here (endings.py).
@@ -7,18 +7,13 @@ too few is never wrong here (endings.py).
 import re
 from typing import Final
 
-
-def _range(first: int, last: int) -> str:
-    return "".join(map(chr, range(first, last + 1)))
-
-
 STOPS: Final = ".\u2024\ufe52\uff0e"  # UAX #29's ATerm: they also end abbreviations and stand in numbers
 SPACED: Final = "!?\u203c\u203d\u2047\u2048\u2049\u2e2e\ufe56\ufe57"  # white space follows where a sentence ends
 WIDE: Final = (  # nothing needs to follow: scripts without spaces, and scripts in which they end sentences alone
     "\u0589\u061d\u061e\u061f\u06d4\u0700\u0701\u0702\u07f9\u0837\u0839\u083d\u083e\u0964\u0965\u104b\u1362\u1367\u1368"
     "\u166e\u1735\u1736\u17d4\u17d5\u1803\u1809\u1944\u1945\u1b5a\u1b5b\u1b5e\u1b5f\u1b7d\u1b7e\u1b7f\u1c3b\u1c3c\u1c7e"
     "\u1c7f\u2cf9\u2cfa\u2cfb\u2e3c\u2e53\u2e54\u3002\ua4ff\ua60e\ua60f\ua6f3\ua6f7\ua876\ua877\ua8ce\ua8cf\ua92f\ua9c8"
-    "\ua9c9\uaa5d\uaa5e\uaa5f\uaaf0\uaaf1\uabeb\ufe12\ufe15\ufe16\uff01\uff1f\uff61" + _range(0x1AA8, 0x1AAB)
+    "\ua9c9\uaa5d\uaa5e\uaa5f\uaaf0\uaaf1\uabeb\u1aa8\u1aa9\u1aaa\u1aab\ufe12\ufe15\ufe16\uff01\uff1f\uff61"
 )
 TERMINATORS: Final = STOPS + SPACED + WIDE
 ELLIPSES: Final = "\u2026\u2025\u22ef"

@@ -24,8 +24,9 @@ def striped(content: str, reading: Reading, alternations_max: int) -> tuple[Stri
     that ``reading`` does not mark, save white space and a list's marker between two of its spans.
     """
     spans = _joined(content, reading.spans)
-    while (changes := len(_cut(content, spans)) - 1) > alternations_max and changes > 0:
-        spans.remove(min(spans, key=lambda span: (span.end - span.start, -span.start)))
+    while spans and (excess := len(_cut(content, spans)) - 1 - alternations_max) > 0:
+        shortest = sorted(spans, key=lambda span: (span.end - span.start, -span.start))
+        spans = sorted(shortest[(excess + 1) // 2 :])  # a mark taken away saves two changes at most
     return _cut(content, spans)
 
 

@@ -29,6 +29,11 @@ NUMBERED: Final = _set(
     "no nos nr fig figs sec secs ch art par max min ref app tab dir std mar sat sun mon fr lt v u п ст"
 )
 
+# English words before a number, which is no ordinal then
+BEFORE_NUMBERS: Final = _set(
+    "version python node than is are be stays to from at least most below above exactly only until under over"
+)
+
 # at the start of a sentence that takes something back from the one before it
 EXCEPTIONS: Final = re.compile(
     r"(?:except\b|unless\b|excepting\b|excluding\b|apart from\b|other than\b|save for\b|but not\b|only (?:if|when|in|for)\b"
@@ -49,7 +54,7 @@ FORWARD_HINTS: Final = (
 # a sentence with one of these speaks of what follows it
 FORWARD: Final = re.compile(
     r"\b(?:the following|as follows|what follows|follows here|the next (?:sentence|line|rule|statement|paragraph|one|part)s?"
-    r"|below|here (?:is|are|'s) (?:what|how|the)\b"
+    r"|below|here(?: is| are|'s) (?:what|how|the)\b"
     r"|folgende[mnrs]?|im folgenden|wie folgt|unten|nächste[nrs]? (?:satz|zeile|regel|absatz)"
     r"|siguientes?|a continuación|abajo|suivante?s?|ci-dessous|ci-après"
     r"|следующ\w+|ниже)\b"
@@ -59,8 +64,8 @@ FORWARD: Final = re.compile(
 # the last words of a paragraph that goes on in the next one
 UNFINISHED: Final = re.compile(
     r"(?:^|\s)(?:that|to|not|never|and|or|but|if|when|unless|because|of|the|a|an|is|are|was|were|don't|do|does|doesn't|didn't"
-    r"|should|shouldn't|must|mustn't|can|can't|cannot|may|will|won't|would|say|says|said|claim|claims|claimed|than|with|by|for"
-    r"|dass|daß|zu|nicht|nie|niemals|und|oder|aber|wenn|der|die|das|den|dem|ist|sind|sagt|sagte|behauptet|ob|weil"
+    r"|should|shouldn't|must|mustn't|can|can't|cannot|may|will|won't|would|say|says|said|claims?|claimed|suggests?|suggested|writes?|wrote|told|thinks?|thought|argues?|argued|than|with|by|for"
+    r"|dass|daß|zu|nicht|nie|niemals|und|oder|aber|wenn|der|die|das|den|dem|ist|sind|sagt|sagte|schreibt|schrieb|meint|meinte|behauptet|ob|weil"
     r"|que|de|no|nunca|y|o|pero|si|el|la|los|las|es|son|decir|dice|dijo|à|ne|pas|jamais|et|ou|mais|le|les|est|sont|dit"
     r"|что|не|никогда|и|или|но|если|это|есть|чтобы)\s*$"
 )

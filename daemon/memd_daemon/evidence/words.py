@@ -28,7 +28,7 @@ def _pattern(flat: str) -> re.Pattern[str]:
     return _SPACED if is_spaced(flat) else _ANY
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=limits.EVIDENCE_CHARS_KNOWN_MAX)
 def _weight(word: str) -> int:
     is_unspaced = len(word) == 1 and IS_UNSPACED.match(word) is not None
     return limits.EVIDENCE_UNSPACED_WEIGHT if is_unspaced else limits.EVIDENCE_WORD_WEIGHT
