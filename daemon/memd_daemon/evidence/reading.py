@@ -95,15 +95,14 @@ class _Told:
         if not sentence.stands:
             return ""
         key = plain(self.text[sentence.start : sentence.end])
-        if not weight(key):
-            return ""
         return key if key.endswith(_TRAILS_OFF) else key.rstrip(_FINAL).rstrip()
 
     def weight(self, number: int) -> int:
         return weight(self.keys[number])
 
     def says(self, number: int) -> bool:
-        return says(self.text, self.sentences[number])
+        """Whether it is a statement, of one word at least."""
+        return says(self.text, self.sentences[number]) and self.weight(number) > 0
 
 
 def _looked_at(text: str) -> str:
