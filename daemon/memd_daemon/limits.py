@@ -60,6 +60,7 @@ SHEBANG_MAX_BYTES: Final = 200  # a first line that names its interpreter does s
 SYNTAX_FILE_MAX_BYTES: Final = 1024 * 1024  # of source; longer is made by a program, and 20,000 lines are read in 150 ms
 SYNTAX_READ_BYTES: Final = 2 * 1024  # handed to the parser at once, and copied for each text that is taken of a node
 SYNTAX_STEPS_MAX: Final = 50_000  # looks of the parser at whether to go on: 5,000 to a MiB of code, ten times that if broken
+SYNTAX_READS_MAX: Final = 2_000  # of a place anew: code takes some twenty, while thousands of comment lines in a row take minutes
 SYNTAX_NODES_MAX: Final = 500_000  # of one file: hashing them takes 0.2 s
 SYNTAX_DIGEST_FORMAT: Final = 1  # of what a symbol's digest is over; a change makes every older one incomparable
 SYMBOLS_MAX: Final = 20_000  # of one file
@@ -68,7 +69,7 @@ SYMBOL_MAX_CHARS: Final = 1_000  # a qualified name with its type arguments; wha
 NUMBER_MAX_CHARS: Final = 200  # of one literal that is compared by its value; beyond it is text
 LINES_LOOKED_AT_MAX: Final = 1_000  # windows of one file hashed to find a stretch of lines again, the nearest first
 LINES_HASHED_MAX_BYTES: Final = 4 * 1024 * 1024  # in these together: 10 ms
-PARSED_ON_HOOK_MAX_BYTES: Final = 64 * 1024  # of source: parsed in under 20 ms; a larger file waits for the next look
+PARSED_BYTES_PER_MS: Final = 3 * 1024  # of source, at least: what takes longer than there is time is looked at behind the answer
 GIT_DEADLINE_S: Final = 5.0  # a git call off the hook path
 GIT_HISTORY_DEADLINE_S: Final = (
     60.0  # of reading a whole history behind the answers: a million commits take a few seconds

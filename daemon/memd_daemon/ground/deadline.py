@@ -7,7 +7,7 @@ class OutOfTime(Exception):
     """The deadline passed before the ground was looked at."""
 
 
-def in_time(deadline_ns: int | None) -> None:
-    """Raises OutOfTime past a deadline (monotonic ns); None is none."""
-    if deadline_ns is not None and time.monotonic_ns() > deadline_ns:
+def in_time(deadline_ns: int | None, work_ns: int = 0) -> None:
+    """Raises OutOfTime past a deadline (monotonic ns), or where so much work would pass it; None is none."""
+    if deadline_ns is not None and time.monotonic_ns() + work_ns > deadline_ns:
         raise OutOfTime

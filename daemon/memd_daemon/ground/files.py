@@ -185,8 +185,8 @@ class FileGround:
         """The content with its bytes. Raises OutOfTime where taking it apart would take longer than a hook may."""
         if asking.glance.holds(path, read.content):
             return read
-        if asking.until_ns is not None and is_parsed(anchor) and read.content.size > limits.PARSED_ON_HOOK_MAX_BYTES:
-            raise OutOfTime
+        if is_parsed(anchor):
+            in_time(asking.until_ns, read.content.size * limits.NS_PER_MS // limits.PARSED_BYTES_PER_MS)
         if read.text is not None or read.content.size > limits.SOURCE_MAX_BYTES:
             return read
         again = self._contents.read(path, asking.until_ns)

@@ -114,14 +114,16 @@ def parsed(grammar: Grammar, content: bytes) -> Node:
     """The root of the content's tree. Raises TooMuch. ``content`` holds no NUL and LF alone."""
     from tree_sitter import Parser
 
-    steps = 0
+    steps = reads = 0
 
     def is_enough(_offset: int, _is_broken: bool) -> bool:
         nonlocal steps
         steps += 1
-        return steps > limits.SYNTAX_STEPS_MAX
+        return steps > limits.SYNTAX_STEPS_MAX or reads > limits.SYNTAX_READS_MAX
 
     def block_at(offset: int, _place: object) -> bytes:
+        nonlocal reads
+        reads += 1
         return content[offset : offset + limits.SYNTAX_READ_BYTES]
 
     try:
