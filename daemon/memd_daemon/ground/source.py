@@ -25,7 +25,8 @@ class Block(msgspec.Struct, frozen=True):
     """A definition or a stretch of lines. Lines count from 1, both included; digests have 16 bytes.
 
     ``digest`` is of the syntax tree for a symbol, of the text for lines; ``text`` of the text, line ends normalized. ``name`` is
-    fully qualified (``Class.method``), "" for lines. ``start`` and ``end`` are offsets in the normalized content.
+    fully qualified (``Class.method``), "" for lines; ``bare`` without its namespaces. ``start`` and ``end`` are offsets in the
+    normalized content.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Block(msgspec.Struct, frozen=True):
     text: bytes
     start: int = 0
     end: int = 0
+    bare: str = ""
 
 
 class Source:
@@ -82,6 +84,15 @@ class Source:
         found = self._ending_with(wanted)
         return self._blocks([one for one in found if is_whole(one, wanted)] or found)
 
+    def kept_name(self, block: Block, written: str) -> str:
+        """By which name an anchor keeps a symbol: the whole of it, without namespaces where that leads to it alone.
+
+        A package or module gets another name together with its file, and no line of the symbol is another one. Where several have
+        its whole name it is kept as it was written.
+        """
+        names = (block.bare, block.name)
+        return next((name for name in names if self.named(name) == (block,)), written)
+
     def _ending_with(self, wanted: Name) -> list[syntax.Definition]:
         if not self.language:
             raise errors.NoGrammar(self.path, self.path)
@@ -108,7 +119,7 @@ class Source:
             tree = syntax.tree_digest(syntax.grammar_of(self.language), one.nodes, self.content)
             last = one.first + text.count(b"\n")
             hashed[key] = Block("", one.first, last, tree, lasting(text), one.start, one.start + len(text))
-        return msgspec.structs.replace(hashed[key], name=".".join(one.name))
+        return msgspec.structs.replace(hashed[key], name=".".join(one.name), bare=".".join(one.name[one.spaces :]))
 
     def values(self, last: str) -> list[Valued]:
         """The names that end with the part ``last`` and have a value, in order. Empty where no grammar reads this."""

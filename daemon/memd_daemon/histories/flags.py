@@ -71,7 +71,7 @@ def _symbol(source: Source, path: str, function: Function) -> Anchor:
         raise Unnamed from error
     if len(found) != 1 or found[0].last < function.first or found[0].first > function.last:
         raise Unnamed
-    name = found[0].name if source.named(found[0].name) == found else function.name
+    name = source.kept_name(found[0], function.name)
     return taken(Anchor(form="symbol", path=path, part=name), source, found[0])
 
 

@@ -194,8 +194,7 @@ class _Taking:
             raise refused.AmbiguousSymbol(
                 shown(split.part), shown(split.path), _choices(_named_apart(split.path, found))
             )
-        whole = source.named(found[0].name) == found
-        name = found[0].name if whole else split.part
+        name = source.kept_name(found[0], split.part)
         return taken(self._kept(ev.Anchor(form="symbol", path=split.path, part=name)), source, found[0])
 
     def _of_line_with(self, split: Given, source: Source) -> ev.Anchor:
