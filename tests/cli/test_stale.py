@@ -163,7 +163,7 @@ def test_status_and_log_tell_of_it(here: World) -> None:
     ref = remember(here, "add() is called with strings.", "app.py")
     (here.repository / "app.py").write_text(CHANGED)
     here.memd("stale")
-    here.memd("stop")
+    here.memd("restart")  # whoever leaves writes first what waits
     log = here.memd("log", ref).out.decode()
     assert "  local  flagged stale in " in log
     assert "on main: app.py [anchor_changed]" in log

@@ -73,7 +73,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     request: bytes  # of a hook; b"" for a question
     at: int  # UTC, Unix milliseconds
-    trigger: str  # the moment, or what was asked: recall, show, trace, decisions, list, remember, revise
+    trigger: str  # the moment, or what was asked: recall, show, trace, decisions, list, stale, remember, revise
     harness: str
     session: str
     agent: str = ""
