@@ -302,6 +302,7 @@ class Turns(Request, frozen=True):
     REPLY = TurnsReply
 
     session: str = ""
+    turn: int = 0  # only the turn of this number
     limit: int = 50
     offset: int = 0
 

@@ -250,9 +250,10 @@ class Memd:
         )
         return self.ask(request, api.Acted)
 
-    def turns(self, *, session: str = "", limit: int = 50, offset: int = 0) -> api.TurnsReply:
-        """What the user said, newest first."""
-        return self.ask(api.Turns(session=session, limit=limit, offset=offset), api.TurnsReply)
+    def turns(self, *, session: str = "", turn: int = 0, limit: int = 50, offset: int = 0) -> api.TurnsReply:
+        """What the user said, newest first; with ``turn`` what was said in that one."""
+        request = api.Turns(session=session, turn=turn, limit=limit, offset=offset)
+        return self.ask(request, api.TurnsReply)
 
     def deliveries(self, *, session: str = "", limit: int = 50, offset: int = 0) -> api.DeliveriesReply:
         """What was told to which agent, newest first."""

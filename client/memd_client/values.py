@@ -17,7 +17,9 @@ class AnchorOut(msgspec.Struct, frozen=True, kw_only=True):
 class EvidenceOut(msgspec.Struct, frozen=True, kw_only=True):
     turn: int
     excerpt: str
-    attestation: str
+    attestation: str  # as far as it is known now; of a turn that is not here as the event has it
+    sentence: str = ""  # the whole sentences around it; "" where it is whole itself
+    at: str = ""  # when it was said; "" where the turn is not here
 
 
 class StateOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +82,7 @@ class NoteOut(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: list[int] = []  # notes with which a conflict is open
     proposals: list[ProposalOut] = []
     review: list[FlagOut] = []
+    stated: int = 0  # the turn in which the user typed all of it, as far as that is told of the note; 0: none
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):

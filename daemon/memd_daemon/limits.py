@@ -21,6 +21,7 @@ EVIDENCE_MAX: Final = 50  # excerpts of one write: each is looked for in its tur
 ANCHOR_DIGEST_BYTES: Final = 16  # truncated SHA-256: 2**64 files before a chance collision
 ANCHOR_FILE_MAX_BYTES: Final = 64 * 1024 * 1024  # a larger file is compared by size and time alone
 EVIDENCE_AUTO_MAX: Final = 10  # sentences that a write binds by itself, of those the user said: more are a pasted text
+EVIDENCE_SENTENCE_MAX_CHARS: Final = 8 * 1024  # around an excerpt, kept with it: as much as a note may say
 QUOTED_SENTENCE_MAX_CHARS: Final = 400  # three lines; a longer one stands in `show` alone, since nothing is cut off it
 QUOTES_SHOWN_MAX: Final = 3  # of the user's sentences below one note; `show` has them all
 RECALL_DEFAULT_K: Final = 10  # a screenful
@@ -247,6 +248,7 @@ MENTION_WORDS_MAX: Final = 64  # of a content that may be paths and are looked f
 ANCHOR_WALK_MAX: Final = 20_000  # names looked at for a bare file name outside git: some 50 ms
 ANCHOR_CHOICES_MAX: Final = 5  # of files or symbols that a refusal offers
 CHECKOUTS_KNOWN_MAX: Final = 200  # directories that hooks came from: a few hundred bytes each
+TURN_LOOKED_AT_EVERY_S: Final = 2.0  # behind answers that tell a note which is bound to it: a client writes as fast
 READINGS_KNOWN_MAX: Final = 4_000  # of contents against the user's words: about 1 KB each, a few ms spared
 VIEWS_KNOWN_MAX: Final = 4_000  # of rules, and of notes on files under edit: about 2 KB each
 DERIVED_KNOWN_MAX: Final = 5  # of one lookup's notes: as their files were seen in a few checkouts, or a moment ago
@@ -418,6 +420,7 @@ TAIL: Final = 0.99  # the slowest of a hundred: what a user remembers
 
 # status
 STATUS_STALE_MAX: Final = 200  # flagged notes that are read to know that they stand: a few ms
+STATUS_STATED_LOOKED_AT: Final = 50  # rules, the newest, of which a status says whether they are the user's own words
 STATUS_QUEUE_MAX: Final = 10_000  # waiting vectors are counted up to here
 ENROLMENT_TOLD_DAYS: Final = 7  # trust-boundary.md
 SESSION_LIVE_MS: Final = 24 * 3600 * 1000  # without a hook for longer, a session is not listed as live

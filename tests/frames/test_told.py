@@ -20,6 +20,7 @@ GIVEN: dict[str, Any] = {
     "state": "closed",
     "currency": "current",
     "how": "a_wins",
+    "turns": (7, 4417),
     "what": "an auto-captured note",
     "type_": "document",
     "path": "src/app.py",
@@ -43,6 +44,7 @@ def sentences() -> str:
     lines = [f"{name}: {said(function)}" for name, function in own.items()]
     lines += [f"closed {how}: {told.closed(52, how)}" for how in told.CLOSED]
     lines += [f"{name}: {value}" for name, value in vars(told).items() if name.isupper() and isinstance(value, str)]
+    lines.append(f"bound_by_words, one turn: {told.bound_by_words((4417,))}")
     return "\n".join([*lines, f"contradicted, no reason: {told.contradicted(52, '')}", ""])
 
 

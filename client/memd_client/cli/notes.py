@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from memd_client import api
-from memd_client.cli import screen
+from memd_client.cli import screen, showing
 from memd_client.cli.screen import Part
 from memd_client.cli.shape import command, evidence_of, page
 from memd_client.memd import BadUsage, Memd, Refused
@@ -368,14 +368,17 @@ def tell_rest(more: int, none: str = "") -> None:
 @command(short_help="One note with everything that is known of it.")
 @click.argument("ref")
 def show(ref: str, as_json: bool) -> None:
-    """One note with everything that is known of it. REF is an id (47 or [47]), a uid or a slug."""
+    """One note with everything that is known of it. REF is an id (47 or [47]), a uid or a slug.
+
+    Words of yours are set off, with the turn in which you said them; `memd turns --turn N` has it whole.
+    """
     with Memd() as memd:
         reply = memd.show(ref)
     if as_json:
         screen.emit(reply.note)
     else:
-        for line in reply.text.rstrip().split("\n"):
-            screen.say(line)
+        for hang, parts in showing.lines(reply.text.rstrip()):
+            screen.say(*parts, hang=hang)
 
 
 @command(short_help="Everything that happened to a note.")

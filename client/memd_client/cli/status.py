@@ -23,10 +23,12 @@ from memd_client.reach import is_stopped
 LABEL_COLUMNS = 10
 SHOWN_SESSION_CHARS = 8
 SHOWN_IDS = 10  # of what waits; then "and n others"
+SHOWN_STATED = 5  # of rules that one step endorses: each is to be read first
 STARTS = "the next session start or `memd start` starts it"
 NO_GIT_HOOK = "this repository has no git hook of memd, so its commits go unrecorded: `memd install --harness git`"
 SETTLE = "`memd show {ref}`, then sign the act, or `memd confirm {ref}` keeps it as it is"
 RESOLVE = "`memd show REF` names the other, `memd resolve A B` settles it"
+ENDORSE = "`memd promote {ref} --to human` endorses it, once you have read it"
 REVIEW = "look again, then `memd review REF`, or `memd revoke REF` for what no longer holds"
 
 
@@ -194,12 +196,18 @@ def _queue(queue: dict[str, Any]) -> list[str]:
     if review := queue.get("review"):
         what = f"{screen.count(review, 'note')} built on what was found wrong or replaced"
         lines.append(f"{what}{_named(queue.get('to_review') or [])}: {screen.spoken(REVIEW)}")
+    if stated := queue.get("stated"):
+        what = (
+            f"{screen.count(len(stated), 'rule')} in your own words, endorsed by nobody{_named(stated, SHOWN_STATED)}"
+        )
+        ref = stated[0] if len(stated) == 1 else "REF"
+        lines.append(f"{what}: {screen.spoken(ENDORSE.format(ref=ref))}")
     return lines
 
 
-def _named(ids: list[int]) -> str:
-    more = len(ids) - SHOWN_IDS
-    named = " ".join(f"[{id_}]" for id_ in ids[:SHOWN_IDS])
+def _named(ids: list[int], most: int = SHOWN_IDS) -> str:
+    more = len(ids) - most
+    named = " ".join(f"[{id_}]" for id_ in ids[:most])
     return (f": {named}" if named else "") + (f" and {screen.count(more, 'other')}" if more > 0 else "")
 
 

@@ -23,16 +23,21 @@ STATE_STYLES = {"delivered": "green", "offered": "yellow", "asked": "cyan"}
 
 @command(short_help="What you said.")
 @SESSION
+@click.option("--turn", "number", type=click.IntRange(1), metavar="N", help="Only this one, whole.")
 @page
-def turns(session: str, limit: int, all_: bool, as_json: bool) -> None:
+def turns(session: str, number: int | None, limit: int, all_: bool, as_json: bool) -> None:
     """What you said to your agents, newest first. The number is what `--evidence TURN:EXCERPT` takes.
 
     `typed`: your client's own transcript agrees that a person typed it. Only such turns mark words as yours.
     """
     with Memd() as memd:
-        reply = memd.turns(session=session, limit=0 if all_ else limit)
+        reply = memd.turns(session=session, turn=number or 0, limit=0 if all_ else limit)
     if as_json:
         screen.emit(reply.turns)
+        return
+    if number is not None:
+        for turn in reply.turns:
+            _say_whole(turn)
         return
     screen.table(
         ("turn", "at", "session", "attested", "not typed, since", "text"),
@@ -41,6 +46,15 @@ def turns(session: str, limit: int, all_: bool, as_json: bool) -> None:
     )
     of = f" of session {session}" if session else ""
     tell_rest(reply.more, none="" if reply.turns else f"no turns{of} yet: they come with the hooks (`memd install`)")
+
+
+def _say_whole(turn: api.TurnOut) -> None:
+    """Who, when and how far it is known, then every line of what was said behind a bar."""
+    why = f", not typed, since {turn.not_typed}" if turn.not_typed else ""
+    told = f"  {_minute(turn.at)}, session {turn.session}, number {turn.n} in it, {turn.attestation}{why}"
+    screen.say((f"turn {turn.turn}", "bold"), (told, "dim"))
+    for line in screen.safe(turn.text).split("\n"):
+        screen.say("  | ", line)
 
 
 def _turn(turn: api.TurnOut) -> list[Part]:

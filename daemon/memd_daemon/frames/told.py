@@ -4,7 +4,7 @@ Notes stand as ``[47]``. ``Id`` is a note's number, of one that this store knows
 the note that it is for, and `contradicted` in a tombstone.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 Id = int | None
@@ -143,6 +143,13 @@ def binds_none(what: str) -> str:
 
 def binds_none_now(id_: Id, what: str) -> str:
     return f"[{id_}] is {what} and binds no evidence, so none was recorded"
+
+
+def bound_by_words(turns: Sequence[int]) -> str:
+    """Nobody named a turn, and memd found the user's words in the note. ``turns``: their numbers, at least one."""
+    if len(turns) == 1:
+        return f"bound turn {turns[0]} by its words"
+    return f"bound turns {', '.join(map(str, turns))} by their words"
 
 
 def from_source(type_: str) -> str:

@@ -140,7 +140,7 @@ def source_label(view: NoteView, tags: Sequence[str]) -> str:
     A wording that was made of the user's words later is curated: they did not say it.
     """
     source = view.note.source
-    if view.stated_turn or source.type == SourceType.USER:
+    if view.stated_turn or view.said.claimed is not None or source.type == SourceType.USER:
         return _user_label(view)
     if source.type in _SOURCE_WORDS:
         return _SOURCE_WORDS[source.type]

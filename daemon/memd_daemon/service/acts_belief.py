@@ -9,6 +9,7 @@ from memd_daemon.frames import told
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Provenance
+from memd_daemon.service.binding import Bound, bound, unbindable
 from memd_daemon.service.case import Case
 from memd_daemon.service.fall import absorb, lift, revoke
 from memd_daemon.service.given import refuse_many
@@ -16,7 +17,6 @@ from memd_daemon.service.refs import note_at, uid_at
 from memd_daemon.service.retaking import retaken
 from memd_daemon.service.sheet import Sheet
 from memd_daemon.service.text import quoted
-from memd_daemon.service.wanted import bound, unbindable
 
 
 def promote(sheet: Sheet, note: Note, case: Case) -> None:
@@ -89,17 +89,17 @@ def link_evidence(sheet: Sheet, note: Note, case: Case) -> None:
         sheet.kept(told.binds_none_now(id_, why))
         return
     known = {(e.turn_uid, e.start, e.end) for e in note.evidence}
-    new = []
-    for number, excerpt in case.request.evidence:
-        evidence, salt, words = bound(sheet.parts, sheet.log, number, excerpt)
-        if (evidence.turn_uid, evidence.start, evidence.end) not in known:
-            known.add((evidence.turn_uid, evidence.start, evidence.end))
-            digest = sheet.text(note.uid, words, salt)
-            new.append(msgspec.structs.replace(evidence, excerpt=digest))
+    asked = (bound(sheet.parts, sheet.log, number, excerpt) for number, excerpt in case.request.evidence)
+    named = {(one.turn.uid, one.start, one.end): one for one in asked}
+    new = [_as_evidence(sheet, note, one) for place, one in named.items() if place not in known]
     if not new:
         sheet.kept(told.has_evidence(id_))
         return
     sheet.add("evidence_bound", note, ev.EvidenceBound(evidence=tuple(new)))
+
+
+def _as_evidence(sheet: Sheet, note: Note, one: Bound) -> ev.Evidence:
+    return one.evidence(sheet.text(note.uid, one.excerpt), sheet.text(note.uid, one.sentence))
 
 
 def resolve(sheet: Sheet, note: Note, case: Case) -> None:

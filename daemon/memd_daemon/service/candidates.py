@@ -10,7 +10,7 @@ from memd_daemon import limits
 from memd_daemon.frames.digest import text_digest
 from memd_daemon.model.delivery import Context
 from memd_daemon.model.note import Note
-from memd_daemon.model.view import NoteView
+from memd_daemon.model.view import NoteView, SpokenView
 from memd_daemon.model.words import Kind, Priority, Provenance
 from memd_daemon.rules.sift import is_too_far
 from memd_daemon.rules.situation import Candidate, Gate, GateEvidence
@@ -21,7 +21,8 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.recall import weighed
 from memd_daemon.service.repos import Place, scopes_at
 from memd_daemon.service.search import Hit, Match
-from memd_daemon.service.views import Looked, grounded, grounds_of, seen, view_from_log
+from memd_daemon.service.spoken import with_spoken
+from memd_daemon.service.views import Looked, grounded, grounds_of, is_user_stated, seen, view_from_log
 from memd_daemon.store.port import LedgerSnapshot, Snapshot
 from memd_hooks.events import Moment
 
@@ -33,7 +34,7 @@ def at_start(
     known = parts.known_at(snapshot)
     kinds = (Kind.DIRECTIVE,) if context.agent else (Kind.DIRECTIVE, Kind.TASK)
     sessions = (context.session, *context.continues)
-    look = Look(parts, place)
+    look = Look(parts, snapshot, place)
     found = (_of_kind(parts, known, place, scope, kind) for scope in scopes_at(place, *sessions) for kind in kinds)
     candidates = [one for views in found for one in look.candidates(views)]
     if context.agent:
@@ -73,23 +74,36 @@ def _notes(snapshot: Snapshot, ids: Iterable[int]) -> Iterator[Note]:
 
 
 class Look:
-    """One answer's look at the ground: all of it within one deadline, since other hooks wait meanwhile, and each file once."""
+    """One answer's look at what the log does not say, the ground and the user's turns: all of it within one deadline, since other
+    hooks wait meanwhile, and each file once."""
 
-    def __init__(self, parts: Parts, place: Place) -> None:
+    def __init__(self, parts: Parts, snapshot: Snapshot, place: Place) -> None:
         self._parts = parts
+        self._snapshot = snapshot
         self._place = place
         self._looked = Looked()
-        self._until_ns = time.monotonic_ns() + limits.GROUND_DEADLINE_MS * limits.NS_PER_MS
+        self.until_ns = time.monotonic_ns() + limits.GROUND_DEADLINE_MS * limits.NS_PER_MS
 
-    def grounded(self, view: NoteView) -> NoteView:
-        """The view with its ground looked at."""
-        return grounded(self._parts, view, self._place, self._until_ns, self._looked)
+    def at(self, view: NoteView) -> NoteView:
+        """The view with its ground looked at and the user's words in it marked."""
+        return self._grounded(with_spoken(self._parts, self._snapshot, view, self.until_ns))
+
+    def _grounded(self, view: NoteView) -> NoteView:
+        return grounded(self._parts, view, self._place, self.until_ns, self._looked)
 
     def candidates(self, views: Rows[NoteView]) -> tuple[Candidate, ...]:
-        """Known views as candidates: the very same objects as long as their ground looks the same."""
+        """Known views as candidates: the very same objects as long as their ground and the user's words in them look the same."""
         grounds = views.derived("grounds", lambda rows: tuple(dict.fromkeys(grounds_of(view.note) for view in rows)))
-        ground = tuple(seen(self._parts, one, self._place, self._until_ns, self._looked) for one in grounds if any(one))
-        return views.derived(ground, lambda rows: tuple(Candidate(view=self.grounded(view)) for view in rows))
+        ground = tuple(seen(self._parts, one, self._place, self.until_ns, self._looked) for one in grounds if any(one))
+        bound = views.derived("bound", lambda rows: tuple(view for view in rows if view.note.evidence))
+        spoken = tuple(self._spoken(view) for view in bound)
+        return views.derived((ground, spoken), lambda rows: tuple(map(self._candidate, rows)))
+
+    def _spoken(self, view: NoteView) -> SpokenView:
+        return with_spoken(self._parts, self._snapshot, view, self.until_ns).spoken
+
+    def _candidate(self, view: NoteView) -> Candidate:
+        return Candidate(view=self.at(view))
 
 
 def on_paths(
@@ -103,7 +117,7 @@ def on_paths(
     only_high: bool = False,
 ) -> list[Candidate]:
     """Gotchas anchored to these files of the repository, also under the paths that they have ``moved`` from (moved.py)."""
-    known, look = parts.known_at(snapshot), Look(parts, place)
+    known, look = parts.known_at(snapshot), Look(parts, snapshot, place)
     found: dict[bytes, Candidate] = {}
     for path in dict.fromkeys((*paths, *moved)):
         for scope in scopes_at(place, *sessions):
@@ -200,6 +214,7 @@ def on_prompt(
 ) -> list[Candidate]:
     """Findings among the hits, best first, each with the evidence that one of the ``gates`` reads."""
     found: list[tuple[float, Note, GateEvidence]] = []
+    look = Look(parts, snapshot, place)
     for hit in hits:
         note = _that_prompts_tell(snapshot, hit.id)
         if note is None or (len(found) >= limits.PROMPT_CANDIDATES and note.provenance != Provenance.HUMAN):
@@ -207,12 +222,12 @@ def on_prompt(
         evidence = GateEvidence(cosine=hit.cosine, by_table=hit.by_table)
         if not all(is_too_far(evidence, gate) for gate in gates):
             evidence = evidence_of(snapshot, note, hit, match)
-        score, _ = weighed(parts, note, hit.relevance)
+        is_stated = is_user_stated(parts, snapshot, note, look.until_ns)
+        score, _ = weighed(parts, note, hit.relevance, is_stated=is_stated)
         found.append((score, note, evidence))
     found.sort(key=lambda f: (-f[0], f[1].uid))
-    look = Look(parts, place)
     return [
-        Candidate(view=look.grounded(view_from_log(snapshot, note, place)), score=score, gate=evidence)
+        Candidate(view=look.at(view_from_log(snapshot, note, place)), score=score, gate=evidence)
         for score, note, evidence in found
     ]
 

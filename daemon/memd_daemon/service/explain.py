@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TypeVar
 
 from memd_client import api
-from memd_daemon import limits
+from memd_daemon import errors, limits
 from memd_daemon.frames import words
 from memd_daemon.frames.attested import why_not_typed
 from memd_daemon.frames.show import proposed, shown
@@ -23,6 +23,7 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import holder_of, note_at, session_begun
 from memd_daemon.service.repos import Place, place_of, scopes_at
 from memd_daemon.service.shown import row, showed
+from memd_daemon.service.spoken import Bound, bound_to
 from memd_daemon.service.views import view_of
 from memd_daemon.store.port import Snapshot
 
@@ -51,10 +52,8 @@ def note_out(parts: Parts, snapshot: Snapshot, view: NoteView) -> api.NoteOut:
         under=note.under,
         tags=list(note.tags),
         anchors=[api.AnchorOut(path=a.path, part=a.part, proxy=a.proxy) for a in note.anchors],
-        evidence=[
-            api.EvidenceOut(turn=e.turn, excerpt=snapshot.text(e.excerpt) or "", attestation=e.attestation)
-            for e in note.evidence
-        ],
+        evidence=[_evidence_out(snapshot, one) for one in bound_to(parts, snapshot, note)],
+        stated=view.stated_turn,
         level=note.level,
         slug=note.slug,
         revision_count=note.revision,
@@ -73,6 +72,17 @@ def note_out(parts: Parts, snapshot: Snapshot, view: NoteView) -> api.NoteOut:
             api.ProposalOut(act=p.act, reason=p.reason, at=iso(p.at), by=p.by, times=p.times) for p in view.proposals
         ],
         review=[api.FlagOut(id=f.id, what=f.what, at=iso(f.at)) for f in view.fallen_sources],
+    )
+
+
+def _evidence_out(snapshot: Snapshot, one: Bound) -> api.EvidenceOut:
+    evidence, turn = one.evidence, one.turn
+    return api.EvidenceOut(
+        turn=evidence.turn,
+        excerpt=snapshot.text(evidence.excerpt) or "",
+        attestation=one.attestation or evidence.attestation,
+        sentence=snapshot.text(evidence.sentence) or "" if evidence.sentence else "",
+        at=iso(turn.at) if turn is not None else "",
     )
 
 
@@ -120,6 +130,9 @@ def show(parts: Parts, request: api.Show) -> api.ShowReply:
     asker = asker_of(parts.ledger, request.env, request.surface)
     place = place_of(parts, request.cwd)
     with parts.store.read() as snapshot:
+        bound = bound_to(parts, snapshot, note_at(snapshot, request.ref))
+    attest.look_again(parts, [one.turn for one in bound if one.turn is not None])
+    with parts.store.read() as snapshot:
         note = note_at(snapshot, request.ref)
         full = _full(parts, snapshot, view_of(parts, snapshot, note, place), place)
         text = shown(full, parts.now_ms(), parts.tags)
@@ -134,10 +147,7 @@ def _full(parts: Parts, snapshot: Snapshot, view: NoteView, place: Place) -> Ful
     return FullView(
         view=view,
         reasons=_reasons(snapshot, note),
-        evidence=tuple(
-            EvidenceView(turn=e.turn, attestation=e.attestation, excerpt=snapshot.text(e.excerpt) or "")
-            for e in note.evidence
-        ),
+        evidence=tuple(_evidence(snapshot, one) for one in bound_to(parts, snapshot, note)),
         informed_by=ids_of(snapshot, note.informed_by),
         corroborated_by=ids_of(snapshot, note.corroborations),
         sessions=_sessions(snapshot, note),
@@ -145,6 +155,17 @@ def _full(parts: Parts, snapshot: Snapshot, view: NoteView, place: Place) -> Ful
         absorbed=ids_of(snapshot, snapshot.absorbed_by(note.uid)),
         demoted_with=ids_of(snapshot, note.demoted),
         holder=view_of(parts, snapshot, holder, place) if holder.uid != note.uid else None,
+    )
+
+
+def _evidence(snapshot: Snapshot, one: Bound) -> EvidenceView:
+    evidence, turn = one.evidence, one.turn
+    return EvidenceView(
+        turn=evidence.turn,
+        attestation=one.attestation or evidence.attestation,
+        excerpt=snapshot.text(evidence.excerpt) or "",
+        at=turn.at if turn is not None else 0,
+        sentence=snapshot.text(evidence.sentence) or "" if evidence.sentence else "",
     )
 
 
@@ -216,9 +237,19 @@ def turns(parts: Parts, request: api.Turns) -> api.TurnsReply:
     """What the user said, newest first."""
     with parts.store.read() as snapshot:
         session = session_begun(parts.ledger, request.session)
-        page, more = _page(snapshot.turns(session=session or None), request.limit, request.offset)
+        page, more = _page(_turns(snapshot, request.turn, session), request.limit, request.offset)
     looks = attest.look_again(parts, page)
     return api.TurnsReply(turns=[turn_out(t, looks[t.number]) for t in page], more=more)
+
+
+def _turns(snapshot: Snapshot, number: int, session: str) -> Iterator[Turn]:
+    """That turn, or the session's, or all. Raises NoSuchTurn."""
+    if not number:
+        return snapshot.turns(session=session or None)
+    turn = snapshot.turn(number)
+    if turn is None or (session and turn.session != session):
+        raise errors.NoSuchTurn(number)
+    return iter((turn,))
 
 
 def turn_out(turn: Turn, look: attest.Look) -> api.TurnOut:

@@ -25,13 +25,14 @@ from memd_daemon.service.findings import Findings
 from memd_daemon.service.flags import Flags
 from memd_daemon.service.known import Known, KnownViews
 from memd_daemon.service.policy import Policies
+from memd_daemon.service.readings import Readings
 from memd_daemon.service.search import Search
 from memd_daemon.service.standing import KnownSettings
 from memd_daemon.service.struck import Struck
 from memd_daemon.service.tally import Tally
+from memd_daemon.service.unsettled import Unsettled
 from memd_daemon.store.port import Draft, Ledger, Snapshot, Store
 
-from memd_daemon.service.unsettled import Unsettled
 
 class Placing(TypedDict, total=False):
     """Who makes an event, and what it comes after: all that ``after`` has seen, or the events ``parents``."""
@@ -64,13 +65,15 @@ class Parts:
     policies: Policies = field(default_factory=Policies)
     tally: Tally = field(default_factory=Tally)
     behind: Behind = field(default_factory=Behind)
-    flags: Flags = field(default_factory=Flags)
-    findings: Findings = field(default_factory=Findings)
     reading: Behind = field(default_factory=Behind)  # what tools gave, taken apart one after the other
     tracked: Tracked = field(default_factory=Tracked)
+    flags: Flags = field(default_factory=Flags)
+    findings: Findings = field(default_factory=Findings)
+    readings: Readings = field(default_factory=Readings)
     said: Said = field(default_factory=Said)
     struck: Struck = field(default_factory=Struck)
     calls: Calls = field(default_factory=Calls)
+    unsettled: Unsettled = field(default_factory=Unsettled)
     looks: dict[str, int] = field(
         default_factory=dict
     )  # when files that are gone from a checkout were looked for (moved.py)
@@ -78,7 +81,6 @@ class Parts:
 
     def settings(self, snapshot: Snapshot | None = None) -> Settings:
         """The settings as they stand, at this snapshot or now."""
-    unsettled: Unsettled = field(default_factory=Unsettled)
         if snapshot is not None:
             return self.known_settings.at(snapshot, self.store.info.store)
         with self.store.read() as now:

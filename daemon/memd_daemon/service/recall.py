@@ -17,7 +17,7 @@ from memd_daemon.service.repos import place_of, scopes_at
 from memd_daemon.service.search import Hit
 from memd_daemon.service.shown import row, showed
 from memd_daemon.service.text import quoted
-from memd_daemon.service.views import Looked, view_of
+from memd_daemon.service.views import Looked, is_user_stated, view_of
 from memd_daemon.service.wanted import checked_query
 from memd_daemon.store.port import Snapshot, Txn
 
@@ -71,7 +71,7 @@ def _ranked(
             continue
         if not (note.live or request.superseded):
             continue
-        score, factors = weighed(parts, note, hit.relevance)
+        score, factors = weighed(parts, note, hit.relevance, is_stated=is_user_stated(parts, snapshot, note))
         ranked.append((score, factors | {"cosine": hit.cosine or 0.0, "lexical": hit.lexical}, note))
     ranked.sort(key=lambda r: (-r[0], r[2].uid))
     return ranked
@@ -89,11 +89,11 @@ def _first_recalled(parts: Parts, views: list[NoteView]) -> None:
         parts.store.submit(work).add_done_callback(lambda _: parts.search.wake())
 
 
-def weighed(parts: Parts, note: Note, relevance: float) -> tuple[float, dict[str, float]]:
-    """(score, its factors) of a note (recall.md, "Weighing")."""
-    tier = limits.TIER_PRIOR[_tier(note)]
+def weighed(parts: Parts, note: Note, relevance: float, *, is_stated: bool = False) -> tuple[float, dict[str, float]]:
+    """(score, its factors) of a note (recall.md, "Weighing"). ``is_stated``: it is framed as the user's own words."""
+    tier = limits.TIER_PRIOR["operator" if is_stated else _tier(note)]
     sure = _confidence(note)
-    fresh = _freshness(note, parts.now_ms())
+    fresh = 1.0 if is_stated else _freshness(note, parts.now_ms())
     bonus = limits.CORROBORATION_BONUS * min(len(note.corroborations), limits.CORROBORATIONS_COUNTED)
     score = relevance * tier * sure * fresh + bonus
     factors = {
@@ -128,7 +128,7 @@ def _confidence(note: Note) -> float:
 
 
 def _freshness(note: Note, now_ms: int) -> float:
-    """Decay of an inference since it was recorded or a person confirmed it; endorsed notes do not decay."""
+    """Decay of an inference since it was recorded or a person confirmed it; endorsed notes and the user's words do not decay."""
     half_life = limits.HALF_LIFE_DAYS.get(note.provenance)
     if half_life is None:
         return 1.0

@@ -1,5 +1,6 @@
 """Recording a note: what is refused, what memd adds, and the one commit that it becomes (model.md, sections 2, 4 and 5)."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from memd_daemon.model.note import Note
 from memd_daemon.model.words import Actor, Belief, Currency, Provenance
 from memd_daemon.service import again, copied, ladder, lineage, same, shown
 from memd_daemon.service.asker import UNKNOWN_AGENT, Asker, asker_of
+from memd_daemon.service.binding import Binding, Bound, binding_of, settled
 from memd_daemon.service.claim import Claim
 from memd_daemon.service.fall import fall_drafts, fallen_above, supersede_drafts
 from memd_daemon.service.near import near_to
@@ -24,7 +26,7 @@ from memd_daemon.service.refs import held_by, note_at
 from memd_daemon.service.repos import GLOBAL, Place, place_of
 from memd_daemon.service.room import told_of_room
 from memd_daemon.service.views import view_of
-from memd_daemon.service.wanted import Bound, Wanted, check, check_evidence
+from memd_daemon.service.wanted import Wanted, check
 from memd_daemon.store.port import Draft, Snapshot, Txn
 
 if TYPE_CHECKING:
@@ -91,10 +93,12 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
     asker = asker_of(parts.ledger, request.env, request.surface)
     place = place_of(parts, request.cwd)
     wanted = ladder.placed(parts, request, check(parts, request, asker, place))
+    binding = binding_of(parts, request, asker, wanted)
     wanted = copied.captured(parts, request, asker, wanted)
+    binding, wanted = settled(binding, request, wanted)
     try:
         with parts.store.read() as snapshot:
-            ready = _ready(parts, snapshot, request, asker, wanted)
+            ready = _ready(parts, snapshot, request, asker, wanted, binding)
             answer = _answer(parts, snapshot, ready) if request.endorse else None
     except errors.KnownMistake as refusal:
         if request.same_as:
@@ -115,28 +119,29 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
     return msgspec.structs.replace(answer, id=id_, told=told, **_befell(parts, ready.others))
 
 
-def _ready(parts: Parts, snapshot: Snapshot, request: api.Remember, asker: Asker, wanted: Wanted) -> Ready:
+def _ready(
+    parts: Parts, snapshot: Snapshot, request: api.Remember, asker: Asker, wanted: Wanted, binding: Binding
+) -> Ready:
     claim = Claim.of(wanted.content)
     others = _others(parts, snapshot, request, wanted, asker)
-    evidence, unbound = check_evidence(parts, snapshot, request, wanted)
     tombstones = _mistake_told(parts, snapshot, claim, wanted.scope, others)
     same.refuse_other(parts, snapshot, request, wanted, others.same_as)
     ladder.refuse_taken(snapshot, wanted.slug)
     ladder.refuse_near(parts, snapshot, wanted, distinct=request.distinct)
     kin = lineage.kin_of(parts, snapshot, wanted.content, asker, others.apart)
     key_id = key_in_use(parts, snapshot) if request.endorse else b""
-    built = _build(parts, asker, wanted, others, kin, evidence, key_id, snapshot.head())
+    built = _build(parts, asker, wanted, others, kin, binding.found, key_id, snapshot.head())
     return Ready(
         asker=asker,
         wanted=wanted,
         others=others,
         built=built,
         likely=None if again.adds_something(request, wanted) else again.likely(parts.search, snapshot, wanted),
-        evidence=tuple(one for one, _, _ in evidence),
+        evidence=tuple(one.evidence(b"", b"") for one in binding.found),
         fallen=frozenset(fallen_above(snapshot, built.derived_from)),
         claim=claim,
         tombstones=tombstones,
-        told=[*wanted.told, *others.told, *unbound, *_lowered(snapshot, wanted, kin)],
+        told=[*wanted.told, *others.told, *binding.told, *_lowered(snapshot, wanted, kin)],
         given=request.content,
     )
 
@@ -240,7 +245,7 @@ def _build(
     wanted: Wanted,
     others: Others,
     kin: lineage.Kin,
-    evidence: Bound,
+    bound: Sequence[Bound],
     key_id: bytes,
     head: bytes = b"",
 ) -> Built:
@@ -249,6 +254,7 @@ def _build(
     is_short = wanted.summary == wanted.content  # of one sentence: one blob is both
     summary_salt = salt if is_short else parts.chance(limits.SALT_BYTES)
     derived_from = tuple(sorted({n.uid for n in others.derived_from} | set(kin.derived_from)))
+    evidence = [_named(parts, one) for one in bound]
     why_salt = parts.chance(limits.SALT_BYTES) if wanted.why else b""
     recorded = parts.event(
         "recorded",
@@ -265,7 +271,7 @@ def _build(
             tags=wanted.tags,
             anchors=wanted.anchors,
             mentions=wanted.mentions,
-            evidence=tuple(e for e, _, _ in evidence),
+            evidence=tuple(one for one, _ in evidence),
             derived_from=derived_from,
             informed_by=kin.informed_by,
             corrects=tuple(sorted(others.corrected)),
@@ -285,7 +291,7 @@ def _build(
             parts.event("promoted", wanted.uid, act, asker=asker, parents=(recorded.uid,), key_id=key_id, head=head)
         )
     texts = ((salt, wanted.content), *(() if is_short else ((summary_salt, wanted.summary),)))
-    texts += (*((s, t) for _, s, t in evidence), *(((why_salt, wanted.why),) if wanted.why else ()))
+    texts += (*(text for _, texts in evidence for text in texts), *(((why_salt, wanted.why),) if wanted.why else ()))
     return Built(
         recorded=ev.encode_event(recorded),
         texts=texts,
@@ -295,6 +301,13 @@ def _build(
         key_id=key_id,
         derived_from=derived_from,
     )
+
+
+def _named(parts: Parts, bound: Bound) -> tuple[ev.Evidence, list[tuple[bytes, str]]]:
+    """The evidence of a new note, and the texts that it names: (salt, text)."""
+    texts = [(parts.chance(limits.SALT_BYTES), words) for words in (bound.excerpt, bound.sentence) if words]
+    excerpt, *sentence = (ev.blob_digest(salt, words.encode()) for salt, words in texts)
+    return bound.evidence(excerpt, sentence[0] if sentence else b""), texts
 
 
 def _write_once(parts: Parts, ready: Ready, txn: Txn) -> tuple[int, list[str], bytes]:

@@ -1,6 +1,8 @@
 """How memd is: daemon, store, index, hooks, last delivery, spool, sessions, and what is wrong with its fix (surfaces.md)."""
 
 import os
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from memd_daemon.service.explain import delivery_out, ids_of, iso
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.tally import WAITING
+from memd_daemon.service.views import is_user_stated
 from memd_daemon.store.port import Snapshot
 
 
@@ -38,7 +41,7 @@ def status(parts: Parts, counts: HookCounts, started_ms: int) -> api.StatusReply
         hooks={key: {**told, "last": iso(told["last_ms"])} for key, told in counts.told().items()},
         last_delivery=_plain(delivery_out(parts, last)) if last else None,
         spool=spooled,
-        queue={name: store.pop(name) for name in ("proposals", "conflicts", "review", *WAITING)},
+        queue={name: store.pop(name) for name in ("proposals", "conflicts", "review", *WAITING, "stated")},
         sessions=_sessions(parts),
         people=people,
         problems=[*_problems(parts, spooled), *policy_problems, *parts.findings.told()],
@@ -87,7 +90,14 @@ def _store(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
         **told.marks,
         "stale": _stale(parts, snapshot),
         **{name: sorted(ids_of(snapshot, uids)) for name, uids in told.waiting.items()},
+        "stated": _stated(parts, snapshot, told.spoken),
     }
+
+
+def _stated(parts: Parts, snapshot: Snapshot, spoken: Iterable[bytes]) -> list[int]:
+    """Of the rules that nobody endorsed those that are the user's own words from end to end, the newest first."""
+    found = (note for note in map(snapshot.note, islice(spoken, limits.STATUS_STATED_LOOKED_AT)) if note is not None)
+    return list(ids_of(snapshot, [note.uid for note in found if is_user_stated(parts, snapshot, note)]))
 
 
 def _stale(parts: Parts, snapshot: Snapshot) -> int:

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from memd_daemon.model.note import Note
+from memd_daemon.model.words import Kind, Provenance
 from memd_daemon.store.port import Snapshot
 
 KIND: Final = "kind "
@@ -19,6 +20,9 @@ PROVENANCE: Final = "provenance "
 MARKS: Final = ("revoked", "superseded", "proposals", "conflicts", "review")
 WAITING: Final = {"proposed": "proposals", "in_conflict": "conflicts", "to_review": "flags"}
 """What waits for a person, by the field of a note that says so."""
+
+SPOKEN: Final = "spoken"
+"""Rules that words of the user's were bound to and that nobody endorsed: some of them may be the user's words from end to end."""
 
 _Row = tuple[str, str, int, int, int, int, int]
 """Kind, class, and one number for each of MARKS."""
@@ -31,6 +35,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     by_provenance: dict[str, int]
     marks: dict[str, int]
     waiting: dict[str, tuple[bytes, ...]]  # for each of WAITING the uids of the notes
+    spoken: tuple[bytes, ...] = ()  # uids of SPOKEN, the newest first
 
 
 class Tally:
@@ -42,7 +47,7 @@ class Tally:
         self._seq = 0
         self._rows: dict[bytes, _Row] = {}
         self._totals: Counter[str] = Counter()
-        self._waiting: dict[str, set[bytes]] = {name: set() for name in WAITING}
+        self._waiting: dict[str, set[bytes]] = {name: set() for name in (*WAITING, SPOKEN)}
 
     def at(self, snapshot: Snapshot) -> Told:
         """The counts at this snapshot."""
@@ -82,14 +87,22 @@ class Tally:
             for name, field in WAITING.items():
                 if getattr(note, field):
                     self._waiting[name].add(uid)
+            if _is_spoken(note):
+                self._waiting[SPOKEN].add(uid)
 
     def _told(self) -> Told:
         def under(prefix: str) -> dict[str, int]:
             return {key.removeprefix(prefix): n for key, n in self._totals.items() if n and key.startswith(prefix)}
 
         marks = {mark: self._totals[mark] for mark in MARKS}
-        waiting = {name: tuple(sorted(uids)) for name, uids in self._waiting.items()}
-        return Told(by_kind=under(KIND), by_provenance=under(PROVENANCE), marks=marks, waiting=waiting)
+        waiting = {name: tuple(sorted(self._waiting[name])) for name in WAITING}
+        spoken = tuple(sorted(self._waiting[SPOKEN], reverse=True))
+        return Told(by_kind=under(KIND), by_provenance=under(PROVENANCE), marks=marks, waiting=waiting, spoken=spoken)
+
+
+def _is_spoken(note: Note) -> bool:
+    is_unendorsed = note.provenance == Provenance.AGENT and note.live and not note.revoked
+    return is_unendorsed and note.kind == Kind.DIRECTIVE and bool(note.evidence)
 
 
 def _row(note: Note) -> _Row:

@@ -15,6 +15,7 @@ from memd_daemon.model.words import UNTRUSTED_SOURCES, Provenance, Surface
 from memd_daemon.service.flags import noticed
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import GLOBAL, Place, name_of
+from memd_daemon.service.spoken import spoken_in, with_spoken
 from memd_daemon.store.port import Snapshot
 
 NO_CONTENT = "(forgotten)"
@@ -37,7 +38,8 @@ def view_of(
     parts: Parts, snapshot: Snapshot, note: Note, place: Place | None, looked: Looked | None = None
 ) -> NoteView:
     """The view of one note, its ground looked at for as long as it takes. ``looked``: the answer's, where it tells several."""
-    return grounded(parts, view_from_log(snapshot, note, place), place, None, looked or Looked())
+    view = with_spoken(parts, snapshot, view_from_log(snapshot, note, place))
+    return grounded(parts, view, place, None, looked or Looked())
 
 
 def view_from_log(snapshot: Snapshot, note: Note, place: Place | None) -> NoteView:
@@ -80,6 +82,19 @@ def grounded(parts: Parts, view: NoteView, place: Place | None, until_ns: int | 
     ground = seen(parts, grounds_of(note), place, until_ns, looked)
     noticed(parts, note, place, ground)
     return msgspec.structs.replace(view, ground=ground)
+
+
+def is_user_stated(parts: Parts, snapshot: Snapshot, note: Note, until_ns: int | None = None) -> bool:
+    """Whether the note is framed as the user's own words: all of it typed in one turn, and nothing weaker behind it.
+
+    ``until_ns``: a deadline (monotonic), past which only what is known counts.
+    """
+    if not note.evidence or note.provenance != Provenance.AGENT:
+        return False
+    content = snapshot.text(note.shown.content)
+    if not content or not spoken_in(parts, snapshot, note, content, until_ns).stated:
+        return False
+    return with_spoken(parts, snapshot, view_from_log(snapshot, note, None), until_ns).stated_turn > 0
 
 
 def grounds_of(note: Note) -> Grounds:

@@ -7,8 +7,6 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import errors, limits
-from memd_daemon.evidence import find_excerpt
-from memd_daemon.frames import told
 from memd_daemon.ground.repository import real_path, relative_path
 from memd_daemon.model import event as ev
 from memd_daemon.model.words import RULELESS_SOURCES, Kind, Priority, Provenance, SourceType, Surface
@@ -18,12 +16,8 @@ from memd_daemon.service.asker import Asker
 from memd_daemon.service.given import encodable, kept_whole, on_one_line, refuse_many, shown
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import GLOBAL, Place, session_scope
-from memd_daemon.store.port import Snapshot
 
 E = TypeVar("E", Kind, Priority, SourceType)
-
-Bound = tuple[tuple[ev.Evidence, bytes, str], ...]
-"""(evidence, salt of its excerpt, the excerpt)."""
 
 PUSHED_UNASKED: Final = (Kind.DIRECTIVE, Kind.GOTCHA)
 CAPTURED: Final = (SourceType.COMMIT, SourceType.CURATION, SourceType.IMPORT)
@@ -50,9 +44,9 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     process: bool = False
     reason: str = ""
     level: str = ""
-    told: tuple[str, ...] = ()  # what its writer is told of it
     slug: str = ""
     why: str = ""  # of a principle or doctrine: what made it one
+    told: tuple[str, ...] = ()  # what its writer is told of it
 
 
 def check(parts: Parts, request: api.Remember, asker: Asker, place: Place) -> Wanted:
@@ -213,39 +207,3 @@ def _refuse_many_named(request: api.Remember) -> None:
     refuse_many("derived_from", request.derived_from, limits.NAMED_NOTES_MAX)
     refuse_many("sources", request.sources, limits.NAMED_NOTES_MAX)
     refuse_many("evidence", request.evidence, limits.EVIDENCE_MAX)
-
-
-def check_evidence(parts: Parts, snapshot: Snapshot, request: api.Remember, wanted: Wanted) -> tuple[Bound, list[str]]:
-    """The user's words that stand behind the note, and what the writer is told. Raises NoSuchTurn, ExcerptNotInTurn."""
-    found = tuple(bound(parts, snapshot, number, excerpt) for number, excerpt in request.evidence)
-    why = unbindable(wanted.provenance, wanted.source)
-    return (found, []) if not why or not found else ((), [told.binds_none(why)])
-
-
-def unbindable(provenance: str, source: ev.Source) -> str:
-    """What kind of note binds no evidence (evidence.md): nobody judged it, or it was read and not said; "" for one that does."""
-    if source.type in RULELESS_SOURCES:
-        return told.from_source(source.type)
-    return told.AUTO_CAPTURED if provenance == Provenance.AUTO else ""
-
-
-def bound(parts: Parts, snapshot: Snapshot, number: int, excerpt: str) -> tuple[ev.Evidence, bytes, str]:
-    """(evidence, salt of its excerpt, the excerpt as the turn has it). Raises NoSuchTurn, ExcerptNotInTurn, NotUnicode."""
-    turn = snapshot.turn(number)
-    if turn is None:
-        raise errors.NoSuchTurn(number)
-    encodable(excerpt, "excerpt")
-    kept = parts.redact(text.normal(excerpt))
-    span = find_excerpt(turn.text, kept)
-    if span is None:
-        raise errors.ExcerptNotInTurn(number)
-    salt, words = parts.chance(limits.SALT_BYTES), turn.text[span[0] : span[1]]
-    bound = ev.Evidence(
-        turn=number,
-        turn_uid=turn.uid,
-        excerpt=ev.blob_digest(salt, words.encode()),
-        start=span[0],
-        end=span[1],
-        attestation=turn.attestation,
-    )
-    return bound, salt, words

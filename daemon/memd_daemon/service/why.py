@@ -32,6 +32,7 @@ from memd_daemon.service.names import id_kept
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import note_at, session_begun, uid_at
 from memd_daemon.service.repos import Place, place_of
+from memd_daemon.service.spoken import with_spoken
 from memd_daemon.service.text import quoted
 from memd_daemon.service.views import Looked, grounded, view_from_log
 from memd_daemon.store.port import Ledger, Snapshot
@@ -286,7 +287,7 @@ def _left_by(one: Candidate, now: Situation, decision: Decision) -> str:
 
 def _candidate(parts: Parts, snapshot: Snapshot, subject: Subject, seen: Foreseen) -> Candidate:
     """The note as a lookup would have brought it up."""
-    view = view_from_log(snapshot, subject.note, seen.call.place)
+    view = with_spoken(parts, snapshot, view_from_log(snapshot, subject.note, seen.call.place))
     view = msgspec.structs.replace(view, matched_path=_matched(parts, subject, seen, view))
     at = next((files.at for files in seen.call.around if files.at.scope == subject.note.scope), seen.call.at)
     view = grounded(parts, view, at, None, Looked())
