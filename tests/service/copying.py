@@ -15,7 +15,10 @@ PAGE = (
     "The importer reads its queue in batches of fifty rows. When a batch fails it is tried three times more with a growing "
     "pause, and after the third failure the whole batch is parked until a person has looked at the first row that was refused."
 )
-COPY = "When a batch fails it is tried three times more, with a growing pause, and after the third failure the whole batch is parked."
+COPY = (
+    "When a batch fails it is tried three times more, with a growing pause, "
+    "and after the third failure the whole batch is parked."
+)
 README = "Always run the whole test suite before you push a branch, since the nightly build cannot tell whose change broke it.\n"
 RULE = "Always run the whole test suite before you push a branch."
 

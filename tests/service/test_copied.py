@@ -1,6 +1,7 @@
 """Where a claim comes from: what tools gave, and the notes that have its words (evidence.md, "Sources")."""
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -70,7 +71,7 @@ def from_subagent(desk: Desk) -> None:
 )
 @pytest.mark.parametrize("words", [{}, {"source": "inference"}, {"source": "document:https://other.example/"}])
 def test_a_copy_is_of_what_it_was_copied_from(
-    live: Desk, given: Callable[[Desk], None], type_: str, ref: str, words: dict[str, str]
+    live: Desk, given: Callable[[Desk], None], type_: str, ref: str, words: dict[str, Any]
 ) -> None:
     """Whatever the writer says of it."""
     given(live)
@@ -215,12 +216,23 @@ def test_a_rule_in_the_writers_own_words_is_one(live: Desk) -> None:
     live.remember("Run pytest before pushing.", env=ENV, kind="directive")
 
 
+def test_a_rule_that_is_the_users_from_end_to_end_is_one(live: Desk) -> None:
+    """However short its sentences are, and whatever else has them."""
+    (live.repo / "STYLE.md").write_text("Use tabs. Never push to main. Squash it first. Say why.\n")
+    git(live.repo, "add", "-A")
+    read(live, live.repo / "STYLE.md")
+    with pytest.raises(errors.CopiedDirective):
+        live.remember("Never push to main. Squash it first. Say why.", env=ENV, kind="directive")
+    say(live, "Listen. Never push to main. Squash it first. Say why.")
+    live.remember("Never push to main. Squash it first. Say why.", env=ENV, kind="directive")
+
+
 def test_words_that_the_user_typed_are_the_users(live: Desk) -> None:
     """Before the page or after it: no copy, and no rule of the page's."""
     page(live)
     say(live, f"Listen. {COPY} And {RULE}")
     read(live, live.repo / "README.md")
-    assert written(live) == ("inference", "")
+    assert written(live)[0] not in ("document", "tool")
     live.remember(RULE, env=ENV, kind="directive")
 
 

@@ -73,3 +73,12 @@ def test_a_long_result_is_known_by_its_beginning_and_its_end(live: Desk) -> None
     filler = "filler " * (limits.RESULT_MAX_CHARS // 7)
     shell(live, "curl x", f"{README}{filler}{PAGE}")
     assert written(live) == ("tool", "Bash")
+
+
+def test_a_number_at_the_beginning_of_a_line_is_a_word_or_none(live: Desk) -> None:
+    """Whether a list or a command put it there: copied with it or without it, it is a copy."""
+    lines = "\n".join(f"{n}: step number {n} of this is to look at the {n}th of all machines" for n in range(20, 30))
+    shell(live, "curl x", lines)
+    assert written(live, lines[:200]) == ("tool", "Bash")
+    assert written(live, lines.replace(": step", " Step", 1)[4:200]) == ("tool", "Bash")
+    assert written(live, "\n".join(line[4:] for line in lines.split("\n"))) == ("tool", "Bash")

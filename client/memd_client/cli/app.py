@@ -90,6 +90,7 @@ BENCHES = {
         f"{_CLI}.bench_staleness:staleness",
         "How often notes are flagged on a real history, and how often rightly.",
     ),
+    "evidence": (f"{_CLI}.bench_evidence:evidence", "How often what memd says of a claim's words is right."),
 }
 
 root = LazyGroup(

@@ -4,16 +4,16 @@ Every run of the note's words is looked up among those that tools gave the write
 continues. A write outside any session is held against what every session was given of late: a command that left its session
 behind gains nothing by it, and who copies a page by hand copies it all the same.
 
-**Who had the words first** bears them. A sentence that the user typed in this session is the user's whenever it was typed. A note
-that was told to the writer and is older than a tool's result has its words itself, and comes with its own source where that is a
-document or a tool: what was copied once is no inference the next time.
+**Who had the words first** bears them. A whole statement that the user typed in this session (evidence/) is the user's whenever it
+was typed, and a note that is such statements from end to end is nobody else's. A note that was told to the writer and is older than
+a tool's result has its words itself, and comes with its own source where that is a document or a tool: what was copied once is no
+inference the next time.
 
 **A source** is stamped where enough words in a row are a document's or a tool's, or fewer where they are most of the note. **A
 directive** is refused at less than that, and for the repository's own words too. Who signs has read what the note says: an
 endorsed directive is the person's own.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -23,20 +23,19 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import errors, limits
+from memd_daemon.evidence import Said, read, statements
 from memd_daemon.frames import told
 from memd_daemon.index import shingles
 from memd_daemon.model import event as ev
 from memd_daemon.model.tool_result import REPOSITORY, UNTRUSTED_ORIGINS, ToolResult
+from memd_daemon.model.turn import Turn
 from memd_daemon.model.words import UNTRUSTED_SOURCES, Attestation, Kind
-from memd_daemon.service import lineage
+from memd_daemon.service import attest, lineage
 from memd_daemon.service.asker import Asker
 from memd_daemon.service.contexts import sessions_of
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.wanted import Wanted
 from memd_daemon.store.port import Snapshot
-
-_PASTED: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|^[ \t]*>.*?$", re.MULTILINE | re.DOTALL)
-"""What a user's turn quotes."""
 
 OWN: Final = "own"
 """The origin of words that are the user's, or a note's that nobody copied."""
@@ -53,19 +52,14 @@ class Bearer(msgspec.Struct, frozen=True):
 Bearers = dict[int, Bearer]
 
 
-def captured(
-    parts: Parts, request: api.Remember, asker: Asker, wanted: Wanted, *, is_user_stated: bool = False
-) -> Wanted:
-    """The note with the source that memd saw itself. Raises CopiedDirective.
-
-    ``is_user_stated``: its words are the user's own as a whole, checked against a turn.
-    """
+def captured(parts: Parts, request: api.Remember, asker: Asker, wanted: Wanted) -> Wanted:
+    """The note with the source that memd saw itself. Raises CopiedDirective."""
     is_rule = wanted.kind is Kind.DIRECTIVE
-    if is_user_stated or (is_rule and request.endorse):
+    if is_rule and request.endorse:
         return wanted
     units = shingles.units_of(wanted.content)
     runs = shingles.hashes_of(units.words)
-    found = _bearers(parts, asker, runs) if runs else {}
+    found = _bearers(parts, asker, wanted.content, runs) if runs else {}
     alien = _stretches(runs, found, UNTRUSTED_ORIGINS)
     if is_rule:
         copied = shingles.cover(_stretches(runs, found, UNTRUSTED_ORIGINS | {REPOSITORY}), units.weights)
@@ -110,8 +104,8 @@ def _most(runs: list[int], found: Bearers, origins: Iterable[str]) -> Bearer:
 # --- who has the words
 
 
-def _bearers(parts: Parts, asker: Asker, runs: list[int]) -> Bearers:
-    """Who had each run first, as far as anybody is known to have it."""
+def _bearers(parts: Parts, asker: Asker, content: str, runs: list[int]) -> Bearers:
+    """Who had each run of the content first, as far as anybody is known to have it; nobody where all of it is the user's."""
     wanted, found = set(runs), Bearers()
     results = _results(parts, asker)
     for result in results:
@@ -119,12 +113,15 @@ def _bearers(parts: Parts, asker: Asker, runs: list[int]) -> Bearers:
             found, wanted.intersection(shingles.unpacked(result.hashes)), Bearer(result.at, result.origin, result.ref)
         )
     with parts.store.read() as snapshot:
-        for bearer, content in _notes(snapshot, lineage.told_to(parts, asker), had=bool(found)):
-            _bear(found, wanted.intersection(_hashes(content)), bearer)
-        if any(one.origin != OWN for one in found.values()):
-            sessions = {asker.session} if asker.session else {result.session for result in results}
-            for words in _typed(snapshot, sessions):
-                _bear(found, wanted.intersection(_hashes(words)), Bearer(0, OWN))
+        for bearer, words in _notes(snapshot, lineage.told_to(parts, asker), had=bool(found)):
+            _bear(found, wanted.intersection(_hashes(words)), bearer)
+    if all(one.origin == OWN for one in found.values()):
+        return found
+    typed = _typed(parts, {asker.session} if asker.session else {result.session for result in results})
+    if read(content, [Said(turn.number, turn.text) for turn in typed]).whole:
+        return Bearers()
+    for words in _stated(typed):
+        _bear(found, wanted.intersection(_hashes(words)), Bearer(0, OWN))
     return found
 
 
@@ -159,9 +156,17 @@ def _notes(snapshot: Snapshot, uids: Iterable[bytes], *, had: bool) -> Iterator[
             yield Bearer(note.created_at, origin, ref), content
 
 
-def _typed(snapshot: Snapshot, sessions: Iterable[str]) -> Iterator[str]:
-    """What the user said in turns that nobody else can have made, without what they quote."""
-    for session in sessions:
-        for turn in islice(snapshot.turns(session=session), limits.RESULT_TURNS_LOOKED_AT):
-            if turn.attestation == Attestation.TYPED:
-                yield _PASTED.sub("", turn.text)
+def _typed(parts: Parts, sessions: Iterable[str]) -> list[Turn]:
+    """The sessions' last turns that are known to have been typed, each looked at again."""
+    with parts.store.read() as snapshot:
+        turns = [turn for one in sessions for turn in islice(snapshot.turns(session=one), limits.EVIDENCE_TURNS_MAX)]
+    looks = attest.look_again(parts, turns)
+    return [turn for turn in turns if looks[turn.number].attestation == Attestation.TYPED]
+
+
+def _stated(turns: Iterable[Turn]) -> Iterator[str]:
+    """What the user states in them, each statement with what introduces it; nothing that was pasted, quoted or asked."""
+    for turn in turns:
+        text = turn.text[: limits.EVIDENCE_TURN_LOOKED_AT_CHARS]
+        for one in statements(text):
+            yield " ".join(text[start:end] for start, end in (*one.leads, (one.start, one.end)))

@@ -53,7 +53,7 @@ def heard(parts: Parts, harness: Harness, event: HookEvent, place: Place) -> Non
 
 def _keep(parts: Parts, harness: Harness, event: HookEvent, place: Place, now_ms: int) -> None:
     said, asked = _clipped(harness.result_text(event.result)), harness.result_text(event.tool_input)
-    rest = shingles.kept_of(hashes_in(said)) - set(hashes_in(asked))
+    rest = {one for reading in _readings(said) for one in shingles.kept_of(reading)} - _hashes(asked)
     for result in parts.ledger.results_of(event.session) if rest else ():
         rest -= rest.intersection(shingles.unpacked(result.hashes))
     if not rest:
@@ -64,16 +64,23 @@ def _keep(parts: Parts, harness: Harness, event: HookEvent, place: Place, now_ms
             parts.ledger.put_result(ToolResult(event.session, now_ms, origin, ref, shingles.packed(hashes)))
 
     for path in _own(parts, event, place, _named(event, place, said, asked)):
-        own = rest.intersection(hashes_in(content_of(place.checkout.root, path)))
+        own = rest & _hashes(content_of(place.checkout.root, path))
         keep(REPOSITORY, _line(parts, path), own)
         rest -= own
     keep(*_origin(parts, event), rest)
 
 
-def hashes_in(text: str) -> list[int]:
-    """The hash of each run of a text's words, colours and line numbers aside."""
-    plain = _NUMBERED.sub("", _COLOUR.sub("", text))
-    return shingles.hashes_of(shingles.units_of(plain).words)
+def _readings(text: str) -> Iterator[list[int]]:
+    """The hash of each run of a text's words; again without line numbers, where it may have some."""
+    plain = _COLOUR.sub("", text)
+    yield shingles.hashes_of(shingles.units_of(plain).words)
+    bare = _NUMBERED.sub("", plain)
+    if bare != plain:
+        yield shingles.hashes_of(shingles.units_of(bare).words)
+
+
+def _hashes(text: str) -> set[int]:
+    return {one for reading in _readings(text) for one in reading}
 
 
 def _clipped(text: str) -> str:
