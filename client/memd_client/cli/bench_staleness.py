@@ -105,7 +105,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 def staleness(repo: Path, notes: int, commits: int, seed: int, strict: bool, of: str, show: int, as_json: bool) -> int:
     """Imagine notes on functions along a repository's history, and compare what is flagged later with what has changed.
 
-    Notes are looked at 1, 5, 20 and 100 commits later, along first parents. Takes about a minute.
+    Notes are looked at 1, 5, 20 and 100 commits later, along first parents. Takes a minute or some.
     """
     report = bench.reported(lambda tell: measure(repo, notes, commits, seed, (of, show), tell), tell_report, as_json)
     return EXIT_REFUSED if strict and report.missed else EXIT_DONE
