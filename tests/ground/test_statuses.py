@@ -2,7 +2,6 @@
 
 import errno
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -10,37 +9,24 @@ import msgspec
 import pytest
 
 from memd_daemon import limits
-from memd_daemon.ground import contents, files
-from memd_daemon.ground.claims import parse_anchor
-from memd_daemon.ground.contents import Contents
-from memd_daemon.ground.files import FileGround, Glance
-from memd_daemon.ground.judged import taken
-from memd_daemon.ground.renames import Gone, Renames
-from memd_daemon.ground.source import Source
+from memd_daemon.ground.files import FileGround
 from memd_daemon.model.event import Anchor
-from memd_daemon.model.view import GroundStatus
+from tests.ground.anchored import (
+    ABSENCE,
+    ALL,
+    CORE,
+    FILE,
+    LINES,
+    LONG_AGO_NS,
+    SYMBOL,
+    TEXT,
+    VALUE,
+    anchored,
+    one,
+    said,
+    told,
+)
 from tests.ground.gitted import Gitted
-
-CORE = """\
-\"\"\"Timeouts of the importer.\"\"\"
-
-TIMEOUT = 30
-
-
-class Lock:
-    def take(self):
-        self.held = True
-        return TIMEOUT
-
-    def drop(self):
-        self.held = False
-
-
-def run(lock):
-    lock.take()
-"""
-LONG_AGO_NS = 1_700_000_000_000_000_000
-LATE_NS = 1
 
 
 @pytest.fixture
@@ -49,39 +35,6 @@ def repo(tmp_path: Path) -> Gitted:
     made.commit(core=CORE, other="x = 1\n")
     return made
 
-
-def anchored(repo: Gitted, *given: str) -> tuple[Anchor, ...]:
-    return tuple(one(repo, text) for text in given)
-
-
-def one(repo: Gitted, given: str) -> Anchor:
-    """An anchor as a write would take it."""
-    split = parse_anchor(given)
-    where = {"commit": repo.git("rev-parse", "HEAD"), "checkout_branch": repo.branch}
-    anchor = Anchor(form=split.form, path=split.path, part=split.part, **where)
-    if split.form == "claim":
-        return anchor
-    content = (repo.top / split.path).read_bytes()
-    if split.form == "file":
-        return msgspec.structs.replace(anchor, digest=contents.content_digest([content]))
-    source = Source(split.path, content)
-    block = source.lines(split.first, split.last) if split.form == "lines" else source.named(split.part)[0]
-    assert block is not None
-    return taken(anchor, source, block)
-
-
-def told(repo: Gitted, *anchors: Anchor, ground: FileGround | None = None, **more: Any) -> list[str]:
-    """Each signal with what it says further; "?" for what could not be looked at."""
-    return [said(g) for g in (ground or FileGround()).statuses(repo.top, repo.branch, anchors, **more)]
-
-
-def said(g: GroundStatus) -> str:
-    return "?" if g.unknown else " ".join(filter(None, (g.signal, g.detail, g.to and f"to {g.to}")))
-
-
-SYMBOL, LINES, FILE = "core.py::Lock.take", "core.py#L7-L9", "core.py"
-VALUE, TEXT, ABSENCE = "core.py::TIMEOUT=30", 'core.py ~ "self.held = True"', "!legacy.py"
-ALL = (SYMBOL, LINES, VALUE, TEXT, FILE)
 
 EDITS: dict[str, tuple[tuple[str, str], dict[str, str]]] = {
     "elsewhere in the file": (("lock.take()\n", "lock.take()\n    lock.drop()\n"), {}),
@@ -285,7 +238,7 @@ def test_a_file_that_may_not_be_read_is_not_said_to_have_changed(
             raise PermissionError(errno.EACCES, "no", path)
         return real(path, *words, **more)
 
-    monkeypatch.setattr(contents.os, call, refused)
+    monkeypatch.setattr(os, call, refused)
     assert told(repo, *anchors) == ["?", "?"]
     assert told(repo, mentions=anchors) == []
 
@@ -333,131 +286,3 @@ def test_what_a_claim_s_file_says_now_is_told_without_a_credential(repo: Gitted)
     (now,) = told(repo, anchor)
     assert now.startswith("claim_broken")
     assert secret not in now
-
-
-# --- what it costs
-
-
-class Counted:
-    """How often files are read and contents taken apart."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.read, self.apart = 0, 0
-        read, made = Contents.read, files.Source
-
-        def reading(*words: Any) -> Any:
-            self.read += 1
-            return read(*words)
-
-        def taking(*words: Any) -> Source:
-            self.apart += 1
-            return made(*words)
-
-        monkeypatch.setattr(Contents, "read", reading)
-        monkeypatch.setattr(files, "Source", taking)
-
-    @property
-    def seen(self) -> tuple[int, int]:
-        found = (self.read, self.apart)
-        self.read = self.apart = 0
-        return found
-
-
-def aged(repo: Gitted, name: str = "core.py", at: int = LONG_AGO_NS) -> None:
-    os.utime(repo.top / name, ns=(at, at))
-
-
-def test_a_file_is_read_once_for_all_that_is_asked_of_it(repo: Gitted, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not at all while it does not move; a touch costs a reading, and no parse."""
-    anchors, ground = anchored(repo, *ALL, "core.py::run"), FileGround()
-    aged(repo)
-    counted = Counted(monkeypatch)
-    told(repo, *anchors, ground=ground)
-    assert counted.seen == (1, 1)
-    told(repo, *anchors, ground=ground)
-    assert counted.seen == (0, 0)
-    aged(repo, at=LONG_AGO_NS + 1)
-    told(repo, *anchors, ground=ground)
-    assert counted.seen == (1, 0)
-
-
-def test_notes_of_one_answer_share_what_was_read(repo: Gitted, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that was written just now, too, of which nothing is known for the next answer."""
-    ground, glance = FileGround(), Glance()
-    repo.write("core.py", CORE + "\n")
-    anchors = anchored(repo, *ALL)
-    counted = Counted(monkeypatch)
-    for anchor in anchors:
-        told(repo, anchor, ground=ground, glance=glance)
-    assert counted.seen == (1, 1)
-
-
-def test_a_content_that_comes_back_is_known_again(repo: Gitted, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Branches are switched to and fro: each content is taken apart once."""
-    anchors, ground = anchored(repo, SYMBOL, VALUE), FileGround()
-    counted = Counted(monkeypatch)
-    for text in (CORE, CORE + "\nX = 1\n", CORE, CORE + "\nX = 1\n"):
-        repo.write("core.py", text)
-        told(repo, *anchors, ground=ground)
-    assert counted.seen == (4, 2)
-
-
-def test_a_parse_that_would_take_longer_than_there_is_time_is_not_begun(
-    repo: Gitted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What needs none is told at once; behind the answer all is found, and the next one has it."""
-    repo.commit(core=CORE + f'FILLER = "{"x" * 300_000}"\n')
-    aged(repo)
-    anchors, ground = anchored(repo, SYMBOL, VALUE, LINES, TEXT), FileGround()
-    counted = Counted(monkeypatch)
-
-    def soon() -> int:
-        return time.monotonic_ns() + 60 * limits.NS_PER_MS
-
-    assert told(repo, *anchors, ground=ground, deadline_ns=soon()) == ["?", "?", "", ""]
-    ground.learn(repo.top, "main", anchors)
-    assert counted.seen[1] == 2
-    assert told(repo, *anchors, ground=ground, deadline_ns=soon()) == [""] * 4
-    assert counted.seen == (0, 0)
-
-
-def test_past_the_deadline_all_is_unknown(repo: Gitted) -> None:
-    """A mention too: it may have changed."""
-    anchors = anchored(repo, *ALL)
-    assert told(repo, *anchors, deadline_ns=LATE_NS, mentions=[one(repo, "other.py")]) == ["?"] * (len(ALL) + 1)
-
-
-def test_where_git_would_have_to_be_asked_a_hook_does_not_know(repo: Gitted) -> None:
-    """Until it was asked behind the answer."""
-    anchors, ground = anchored(repo, SYMBOL), FileGround()
-    repo.git("mv", "core.py", "kernel.py")
-    repo.commit()
-    soon = time.monotonic_ns() + 60_000 * limits.NS_PER_MS
-    assert told(repo, *anchors, ground=ground, deadline_ns=soon) == ["?"]
-    ground.learn(repo.top, "main", anchors)
-    assert told(repo, *anchors, ground=ground, deadline_ns=soon) == ["anchor_renamed kernel.py"]
-
-
-def test_a_file_that_went_to_where_nothing_is_any_more_was_renamed(
-    repo: Gitted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Between the answer and the look: what git said is told."""
-    anchors = anchored(repo, SYMBOL)
-    (repo.top / "core.py").unlink()
-    monkeypatch.setattr(Renames, "look", lambda *_: Gone("anchor_renamed", "kernel.py"))
-    assert told(repo, *anchors) == ["anchor_renamed kernel.py"]
-
-
-def test_what_is_known_is_bounded(repo: Gitted, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Past the bound all is read anew, and nothing is told wrongly."""
-    monkeypatch.setattr(limits, "GROUND_CONTENTS_KNOWN_MAX", 2)
-    monkeypatch.setattr(limits, "GROUND_FILES_KNOWN_MAX", 2)
-    monkeypatch.setattr(limits, "GROUND_HELD_MAX_BYTES", 1)
-    names = [f"m{number}" for number in range(5)]
-    repo.commit(**{name: f"def {name}():\n    return 1\n" for name in names})
-    anchors, ground = anchored(repo, *(f"{name}.py::{name}" for name in names)), FileGround()
-    for name in names:
-        aged(repo, f"{name}.py")
-    assert told(repo, *anchors, ground=ground) == [""] * 5
-    repo.write("m3.py", "def m3():\n    return 2\n")
-    assert told(repo, *anchors, ground=ground) == ["", "", "", "block_changed", ""]

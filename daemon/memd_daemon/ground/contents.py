@@ -31,7 +31,7 @@ RACY_NS: Final = limits.RACY_MTIME_MS * limits.NS_PER_MS
 _OPENING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 """A FIFO that has come in the place of a file opens at once and is then seen for what it is."""
 
-_GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+_GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG})
 
 _Shape = tuple[int, int, int]
 """(size, mtime in ns, inode)"""

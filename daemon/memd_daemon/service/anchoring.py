@@ -32,7 +32,7 @@ from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
 from memd_daemon.model.view import GroundStatus
 from memd_daemon.service import text
-from memd_daemon.service.given import encodable, kept_whole, on_one_line, refuse_many, shown
+from memd_daemon.service.given import encodable, kept_whole, on_one_line, refuse_lines, refuse_many, shown
 from memd_daemon.service.names import is_safe
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place
@@ -86,6 +86,7 @@ class _Taking:
         encodable(given, "anchor")
         if len(given) > limits.PATH_MAX_CHARS:
             raise errors.TextTooLong("anchor", len(given), limits.PATH_MAX_CHARS)
+        refuse_lines(given, "anchor")
         whole = relative_path(self._root, self._cwd, given)
         if whole is not None and self._is_there(whole):
             return self._of_file(given, whole, is_proxy)
@@ -186,16 +187,11 @@ class _Taking:
             found = source.named(split.part)
         except errors.NoGrammar:
             return self._of_line_with(split, source)
-        if not found:
-            close = _close_to(split.part, source)
-            said = f" (did you mean {shown(' or '.join(close))}?)" if close else ""
-            raise refused.NoSuchSymbol(shown(split.part), shown(split.path), said, shown(split.path))
-        if len(found) > 1:
-            raise refused.AmbiguousSymbol(
-                shown(split.part), shown(split.path), _choices(_named_apart(split.path, found))
-            )
-        name = source.kept_name(found[0], split.part)
-        return taken(self._kept(ev.Anchor(form="symbol", path=split.path, part=name)), source, found[0])
+        if len(found) != 1:
+            raise _not_one(split, source, found)
+        (block,) = found
+        name = block.name if source.named(block.name) == found else split.part
+        return taken(self._kept(ev.Anchor(form="symbol", path=split.path, part=name)), source, block)
 
     def _of_line_with(self, split: Given, source: Source) -> ev.Anchor:
         """Where no grammar reads the file: the one line on which the symbol's name stands. Raises NoGrammar, SymbolOnLines."""
@@ -228,6 +224,15 @@ def _choices(names: Sequence[str]) -> str:
     more = len(names) - limits.ANCHOR_CHOICES_MAX
     named = ", ".join(shown(name) for name in names[: limits.ANCHOR_CHOICES_MAX])
     return named + (f" and {more} more" if more > 0 else "")
+
+
+def _not_one(split: Given, source: Source, found: Sequence[Block]) -> errors.Refused:
+    symbol, path = shown(split.part), shown(split.path)
+    if found:
+        return refused.AmbiguousSymbol(symbol, path, _choices(_named_apart(split.path, found)))
+    close = _close_to(split.part, source)
+    said = f" (did you mean {shown(' or '.join(close))}?)" if close else ""
+    return refused.NoSuchSymbol(symbol, path, said, path)
 
 
 def _close_to(symbol: str, source: Source) -> list[str]:

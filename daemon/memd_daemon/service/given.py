@@ -20,9 +20,14 @@ def on_one_line(kept: str, what: str) -> str:
     """Raises TextTooLong, NotOneLine."""
     if len(kept) > limits.LINE_MAX_CHARS:
         raise errors.TextTooLong(what, len(kept), limits.LINE_MAX_CHARS)
+    refuse_lines(kept, what)
+    return kept
+
+
+def refuse_lines(kept: str, what: str) -> None:
+    """Raises NotOneLine."""
     if any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in kept):
         raise errors.NotOneLine(what)
-    return kept
 
 
 def kept_whole(name: str, what: str) -> str:
