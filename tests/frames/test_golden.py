@@ -273,6 +273,7 @@ def full(view: NoteView) -> FullView:
             EvidenceView(turn=4417, attestation="typed", excerpt="never commit\nto main", at=MARCH_4),
             EvidenceView(turn=4420, attestation="captured", excerpt="to main", at=MARCH_4, sentence="never\nto main"),
             EvidenceView(turn=12, attestation="typed", excerpt="from another machine"),
+            EvidenceView(turn=13, attestation="typed", excerpt="never said", at=MARCH_4, holds=False),
         ),
         informed_by=(3, 4),
         corroborated_by=(9,),

@@ -64,6 +64,7 @@ def _evidence(e: EvidenceView, tags: Sequence[str]) -> list[str]:
     """
     attestation = escape_line(e.attestation, tags)
     when = f"{attestation}, {date(e.at)}" if e.at else f"not kept here, recorded as {attestation}"
+    when = when if e.holds else "which has no such words"
     lines = [f"  evidence: turn {e.turn} ({when}): {escape_content(e.excerpt, tags)}"]
     if e.sentence:
         lines.append(f"  evidence: turn {e.turn} said: {escape_content(e.sentence, tags)}")

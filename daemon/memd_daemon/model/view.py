@@ -257,6 +257,7 @@ class EvidenceView(msgspec.Struct, frozen=True, kw_only=True):
     attestation: str
     excerpt: str
     at: int = 0
+    holds: bool = True  # whether the turn has these words
     sentence: str = ""  # the whole sentences around it; "" where it is whole itself
 
 

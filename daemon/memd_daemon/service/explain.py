@@ -23,7 +23,7 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import holder_of, note_at, session_begun
 from memd_daemon.service.repos import Place, place_of, scopes_at
 from memd_daemon.service.shown import row, showed
-from memd_daemon.service.spoken import Bound, bound_to
+from memd_daemon.service.spoken import Bound, bound_to, holds
 from memd_daemon.service.views import view_of
 from memd_daemon.store.port import Snapshot
 
@@ -51,7 +51,7 @@ def note_out(parts: Parts, snapshot: Snapshot, view: NoteView) -> api.NoteOut:
         scope=note.scope,
         under=note.under,
         tags=list(note.tags),
-        anchors=[api.AnchorOut(path=a.path, part=a.part, proxy=a.proxy) for a in note.anchors],
+        anchors=[api.AnchorOut(path=a.path, part=a.part, proxy=a.proxy, form=a.form) for a in note.anchors],
         evidence=[_evidence_out(snapshot, one) for one in bound_to(parts, snapshot, note)],
         stated=view.stated_turn,
         level=note.level,
@@ -59,7 +59,11 @@ def note_out(parts: Parts, snapshot: Snapshot, view: NoteView) -> api.NoteOut:
         revision_count=note.revision,
         state=api.StateOut(belief=note.belief, currency=note.currency, shelf=note.shelf, task=note.task),
         stale=[
-            api.StaleOut(path=g.path, signal=g.signal or "unknown", detail=g.detail) for g in view.ground if g.drifted
+            api.StaleOut(
+                path=g.path, signal=g.signal or "unknown", detail=g.detail, form=g.form, part=g.part, to=g.to
+            )
+            for g in view.ground
+            if g.drifted
         ],
         created_at=iso(note.created_at),
         last_confirmed_at=iso(note.last_confirmed_at),
@@ -165,6 +169,7 @@ def _evidence(snapshot: Snapshot, one: Bound) -> EvidenceView:
         attestation=one.attestation or evidence.attestation,
         excerpt=snapshot.text(evidence.excerpt) or "",
         at=turn.at if turn is not None else 0,
+        holds=holds(snapshot, one),
         sentence=snapshot.text(evidence.sentence) or "" if evidence.sentence else "",
     )
 

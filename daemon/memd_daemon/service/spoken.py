@@ -3,8 +3,9 @@
 A content is read against the turns that are bound to it: the turns themselves, never what an event says of them. So nothing is
 marked on another's word:
 
-- a turn that is not here (past its time, or of another store, whose numbers mean nothing here), or that has other words where the
-  excerpt stood, marks nothing; what its event has of it is told as a claim without a number;
+- a turn that is not here (past its time, or of another store, whose numbers mean nothing here) marks nothing; what its event has of
+  it is told as a claim without a number;
+- a turn that has other words where the excerpt should stand marks nothing, and nothing is told of it: the event is wrong;
 - only turns that are known to have been typed mark; what stands in others is told as a claim, with what is known of them.
 
 Evidence says where to look, so words of the user's that nobody bound mark nothing either. Classes, descent and sources do not
@@ -39,7 +40,7 @@ UNKNOWN: Final = ""
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """One evidence with its turn as it lies here; ``turn`` None: gone, or not what the evidence was taken from."""
+    """One evidence with its turn as it lies here; ``turn`` None: it does not."""
 
     evidence: Evidence
     turn: Turn | None
@@ -120,7 +121,7 @@ def spoken_so(parts: Parts, view: NoteView, spoken: SpokenView) -> NoteView:
 
 
 def _read(snapshot: Snapshot, note: Note, content: str, bound: tuple[Bound, ...]) -> SpokenView:
-    bound = tuple(_as_it_was(snapshot, one) for one in bound)
+    bound = tuple(one for one in bound if holds(snapshot, one))
     turns = {one.turn.number: one for one in bound if one.turn is not None}
     typed = read(content, _said(turns, typed=True))
     quotes = [QuoteView(turn=q.turn, sentence=q.sentence, attestation=Attestation.TYPED) for q in typed.quoted]
@@ -157,12 +158,10 @@ def _claimed(
     return None, [*claims, *(QuoteView(turn=0, sentence=said, attestation=UNKNOWN) for said in told if said)]
 
 
-def _as_it_was(snapshot: Snapshot, one: Bound) -> Bound:
-    """The evidence, without its turn where other words stand there than those that were bound."""
+def holds(snapshot: Snapshot, one: Bound) -> bool:
+    """Whether the words that were bound stand in the turn, as far as that can be looked at."""
     evidence, turn = one.evidence, one.turn
-    if turn is None or turn.text[evidence.start : evidence.end] == snapshot.text(evidence.excerpt):
-        return one
-    return Bound(evidence, None, UNKNOWN)
+    return turn is None or turn.text[evidence.start : evidence.end] == snapshot.text(evidence.excerpt)
 
 
 def _said(turns: dict[int, Bound], *, typed: bool) -> list[Said]:

@@ -97,7 +97,7 @@ def _store(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
 def _stated(parts: Parts, snapshot: Snapshot, spoken: Iterable[bytes]) -> list[int]:
     """Of the rules that nobody endorsed those that are the user's own words from end to end, the newest first."""
     found = (note for note in map(snapshot.note, islice(spoken, limits.STATUS_STATED_LOOKED_AT)) if note is not None)
-    return list(ids_of(snapshot, [note.uid for note in found if is_user_stated(parts, snapshot, note)]))
+    return sorted(ids_of(snapshot, [n.uid for n in found if is_user_stated(parts, snapshot, n)]), reverse=True)
 
 
 def _stale(parts: Parts, snapshot: Snapshot) -> int:
