@@ -12,6 +12,7 @@ class AnchorOut(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     part: str
     proxy: bool
+    form: str = "file"  # file, lines, symbol, claim
 
 
 class EvidenceOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,9 +31,14 @@ class StateOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StaleOut(msgspec.Struct, frozen=True, kw_only=True):
+    """``signal``: as docs/staleness.md has them, or `unknown` for what could not be looked at."""
+
     path: str
     signal: str
-    detail: str
+    detail: str  # where it was renamed to; the value that a claim's name has now
+    form: str = "file"
+    part: str = ""
+    to: str = ""  # where the file of a part that changed was renamed to
 
 
 class ProposalOut(msgspec.Struct, frozen=True, kw_only=True):

@@ -97,7 +97,7 @@ class GlobalNeedsSignature(Refused):
 
 
 class GotchaNeedsAnchor(Refused):
-    """A gotcha is told when its file is read or edited, so it needs one: add {say:`--anchor PATH`|the file to `anchors`}, or record it as a finding."""  # noqa: E501
+    """A gotcha is told when its file is read or edited, so it needs one: add {say:`--anchor PATH`|the file, or path::symbol, to `anchors`}, or record it as a finding."""  # noqa: E501
 
 
 class TooLongToDeliver(Refused):

@@ -90,7 +90,7 @@ def restore_note(ref: str, reason: str, as_json: bool) -> None:
 @click.option("--priority", default="", metavar="P", help="low, medium or high.")
 @click.option("--tag", "tags", multiple=True, metavar="T", help="A tag to add.")
 @click.option("--untag", "untags", multiple=True, metavar="T", help="A tag to take off.")
-@click.option("--anchor", "anchors", multiple=True, metavar="PATH", help="Its files now, in place of those it had.")
+@click.option("--anchor", "anchors", multiple=True, metavar="ANCHOR", help="What it is about now.")
 @click.option("--scope", default="", metavar="S", help="repo, global or session.")
 @click.option(
     "--under", default="", metavar="PATH", help="The folder it holds under; the repository's root: all of it."

@@ -8,6 +8,7 @@ import msgspec
 
 from memd_client import api
 from memd_client.cli import screen, showing
+from memd_client.cli.anchors import written
 from memd_client.cli.screen import Part
 from memd_client.cli.shape import command, evidence_of, page
 from memd_client.memd import BadUsage, Memd, Refused
@@ -28,7 +29,13 @@ PRIORITY_STYLES = {"high": "bold red", "low": "dim"}
 @click.argument("text")
 @click.option("--kind", default="finding", show_default=True, metavar="KIND", help=f"One of {KINDS}.")
 @click.option("--priority", default="medium", show_default=True, metavar="P", help="low, medium or high.")
-@click.option("--anchor", "anchors", multiple=True, metavar="PATH", help="A file that the note is about.")
+@click.option(
+    "--anchor",
+    "anchors",
+    multiple=True,
+    metavar="ANCHOR",
+    help="What it is about: PATH, PATH::SYMBOL, PATH#L1-L9, or a claim: PATH::NAME=VALUE, PATH ~ \"TEXT\", !PATH.",
+)
 @click.option(
     "--proxy", "proxies", multiple=True, metavar="PATH", help="A file that stands for a process (a lockfile)."
 )
@@ -245,7 +252,8 @@ def _lay_out(reply: api.RecallReply, explain: bool) -> None:
             for line in note.content.split("\n"):
                 screen.say("  ", line)
             for stale in note.stale:
-                screen.say("  ", (f"changed since: {stale.path} [{stale.signal}]: verify", "yellow"))
+                anchor = written(stale.form, stale.path, stale.part)
+                screen.say("  ", (f"changed since: {anchor} [{stale.signal}]: verify", "yellow"))
         if explain:
             screen.say("  ", (_explained(found), "dim"))
     if not reply.found and not reply.policy:

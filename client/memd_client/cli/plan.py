@@ -14,6 +14,7 @@ import msgspec
 
 from memd_client import api
 from memd_client.cli import screen
+from memd_client.cli.anchors import written
 from memd_client.memd import Refused
 
 BLOB: Final = b"memd/blob/1"
@@ -265,9 +266,15 @@ def _named(uid: bytes, asked: Asked) -> str:
     return f"[{asked.id}] ({text})" if other is None else f"[{other.id}] {other.words} ({text})"
 
 
+def _anchor(anchor: dict[str, Any]) -> str:
+    path, part = (str(anchor.get(field, "")) for field in ("path", "part"))
+    told = written(str(anchor.get("form", "file")), path, part)
+    return f"{told} (proxy)" if anchor.get("proxy") else told
+
+
 def _amended(field: str, value: Any) -> str:
     if field == "anchors":
-        return ", ".join(str(anchor["path"]) for anchor in value) or "none"
+        return ", ".join(map(_anchor, value)) or "none"
     if field == "tags":
         return ", ".join(map(str, value)) or "none"
     return str(value) or "the whole repository"

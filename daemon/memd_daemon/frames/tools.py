@@ -21,7 +21,7 @@ INSTRUCTIONS: Final = (
 
 DESCRIPTIONS: Final[dict[str, str]] = {
     "remember": (
-        "Record one claim that will matter again: what is true, where and why. Anchors: the files it is about."
+        "Record one claim that will matter again: what and why. Anchors: path::symbol, path::NAME=value, path."
     ),
     "recall": "Notes that bear on a question, each framed by how far to trust it.",
     "show": "One note whole.",
