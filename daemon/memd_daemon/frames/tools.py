@@ -20,9 +20,7 @@ INSTRUCTIONS: Final = (
 )
 
 DESCRIPTIONS: Final[dict[str, str]] = {
-    "remember": (
-        "Record one claim that will matter again: what and why. Anchors: path::symbol, path::NAME=value, path."
-    ),
+    "remember": ("Record one claim that matters later: what and why. Anchors: path, path::symbol, path::NAME=value."),
     "recall": "Notes that bear on a question, each framed by how far to trust it.",
     "show": "One note whole.",
     "decisions": "What was decided here, in order; with ref, around that one.",
