@@ -6,6 +6,8 @@ A limit that a test finds gone has to be struck from SECURITY.md; one that grows
 import json
 import os
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +15,14 @@ from pathlib import Path
 import pytest
 
 from memd_client.cli import tries
+from memd_hooks.launcher import ensure_launchers, hook_command
 from tests.attack import forge
 from tests.attack.conftest import Limit
 from tests.attack.judge import DIRECTIVE, claimed_human, user_stated
 from tests.attack.planted import Person, digests
 from tests.attack.siege import Siege
 from tests.cli.world import PASSPHRASE, World
+from tests.hooks.rows import Claude
 
 SECURITY = Path(__file__).parents[2] / "SECURITY.md"
 BULLET = re.compile(r"^- \*\*(.+?)\*\*", re.MULTILINE)
@@ -57,6 +61,33 @@ def _(s: Siege) -> None:
     id_ = s.notes["a-finding"].id
     code, _ = s.at_terminal("promote", str(id_), "--to", "human", answers=[("Passphrase: ", PASSPHRASE)])
     assert (code, s.told(id_).provenance) == (0, "human")
+
+
+@shows("Who typed a prompt")
+def _(s: Siege) -> None:
+    """A program by the client's name that calls the hook as the client does, and keeps a transcript, makes a turn typed."""
+    s.settled()
+    ensure_launchers(s.home, s.environ)
+    session = s.session()
+    file = s.user_home / ".claude" / "projects" / "-repo" / f"{session}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    told = s.payload("UserPromptSubmit", session, prompt="said by nobody", prompt_id="p1", transcript_path=str(file))
+    program = s.folder / "typist" / "claude"
+    program.parent.mkdir()
+    program.symlink_to(sys.executable)
+    run = "from subprocess import *; from sys import *; run(['sh', '-c', argv[1]], input=stdin.buffer.read(), stdout=PIPE)"
+    line = hook_command(s.home, "prompt-submit", "claude")
+    environ = {**s.environ, "CLAUDE_CODE_ENTRYPOINT": "cli"}
+    subprocess.run(
+        [program, "-c", run, line], input=json.dumps(told).encode(), env=environ, cwd=s.repository, check=True
+    )
+    made = Claude(session, time.time_ns() // 1_000_000)
+    made.typed("said by nobody", "p1")
+    made.says()
+    file.write_bytes(b"".join(row + b"\n" for row in made.lines()))
+    file.chmod(0o600)
+    (turn,) = [one for one in s.typed.turns(limit=0).turns if one.session == session]
+    assert (turn.attestation, turn.not_typed) == ("typed", "")
 
 
 @shows("The passphrase")

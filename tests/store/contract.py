@@ -20,7 +20,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model import fold
 from memd_daemon.model.event import Anchor
 from memd_daemon.model.note import encode_note
-from memd_daemon.model.turn import Turn, Witness
+from memd_daemon.model.turn import Raised, Turn, Witness
 from memd_daemon.store.check import verify
 from memd_daemon.store.port import Draft, Store, Txn
 
@@ -283,6 +283,19 @@ class StoreContract:
             assert (snapshot.turn_of_request(b"r2"), snapshot.turn_of_request(b"r3")) == (2, None)
             assert (snapshot.turn_of_prompt("a", "p"), snapshot.turn_of_prompt("c", "p")) == (1, None)
             assert [snapshot.session_turns(s) for s in ("a", "b", "c")] == [2, 1, 0]
+
+    def test_what_became_of_a_turns_attestation_is_kept_beside_it(self, pen: Pen) -> None:
+        """One row a turn, the newest; the turn itself stays as it was stored."""
+        number = pen.store.write(lambda txn: txn.add_turn(turn("a")))
+        first, second = Raised(turn=b"u" * 16, at=1), Raised(turn=b"u" * 16, at=1, settled=True)
+        pen.store.write(lambda txn: txn.put_raised(number, first))
+        with pen.store.read() as before:
+            stored = before.turn(number)
+            assert before.raised(number) == first
+            assert before.raised(number + 1) is before.raised(-1) is before.raised(1 << 64) is None
+        pen.store.write(lambda txn: txn.put_raised(number, second))
+        with pen.store.read() as after:
+            assert (after.raised(number), after.turn(number)) == (second, stored)
 
     def test_notes_wait_for_their_vectors(self, pen: Pen) -> None:
         """Oldest first, until the vector is there or is not wanted; a new model makes all wanted ones wait again."""

@@ -213,11 +213,15 @@ def _prompt(parts: Parts, turn: Turn) -> Prompt:
 
 def look_behind(parts: Parts, session: str) -> None:
     """Has the session's turns looked at behind the answer to one of its hooks."""
-    if parts.unsettled.is_due(session):
+    if parts.unsettled.is_due(session, parts.now_ms()):
         parts.behind.add(lambda: _look_at(parts, session))
 
 
 def _look_at(parts: Parts, session: str) -> None:
     with parts.store.read() as snapshot:
-        turns = [turn for number in parts.unsettled.due(session) if (turn := snapshot.turn(number)) is not None]
+        turns = [
+            turn
+            for number in parts.unsettled.due(session, parts.now_ms())
+            if (turn := snapshot.turn(number)) is not None
+        ]
     look_again(parts, turns)

@@ -81,7 +81,7 @@ def store_prompt(
     )
     stored = store_turn(parts, event, place, seen, attestation, hook.request_id, at_ms)
     if stored.new and attestation != Attestation.HEADLESS:
-        parts.unsettled.await_turn(stored.number, event.session)
+        parts.unsettled.await_turn(stored.number, event.session, parts.now_ms())
     return stored
 
 

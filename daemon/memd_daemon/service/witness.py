@@ -12,7 +12,7 @@ harness's shell started it, also where that one's process has gone.
 import os
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -109,11 +109,11 @@ def _reads(client: int, peer: int) -> bool:
     """Whether the client holds the other end of what the peer prints to."""
     printed = _descriptor(peer, 1)
     if printed.startswith("pipe:["):
-        return printed in _held(client)
+        return any(_is_read(client, number) for number, held in _held(client) if held == printed)
     if not printed.startswith("socket:["):
         return False
     other = peer_of_socket(int(printed[len("socket:[") : -1]))
-    return other != 0 and f"socket:[{other}]" in _held(client)
+    return other != 0 and any(held == f"socket:[{other}]" for _, held in _held(client))
 
 
 def _descriptor(pid: int, number: int) -> str:
@@ -123,12 +123,24 @@ def _descriptor(pid: int, number: int) -> str:
         return ""
 
 
-def _held(pid: int) -> set[str]:
+def _held(pid: int) -> Iterator[tuple[int, str]]:
+    """(number, what it is) of each descriptor of a process."""
     try:
         numbers = os.listdir(f"/proc/{pid}/fd")  # noqa: PTH208 -- on the hook path
     except OSError:
-        return set()
-    return {_descriptor(pid, int(number)) for number in numbers}
+        return
+    for number in map(int, numbers):
+        yield number, _descriptor(pid, number)
+
+
+def _is_read(pid: int, number: int) -> bool:
+    """Whether a descriptor is one to read from: both ends of a pipe have one name, and a child may share its parent's end."""
+    try:
+        told = Path(f"/proc/{pid}/fdinfo/{number}").read_text()
+    except OSError:
+        return False
+    flags = next((line.split()[1] for line in told.splitlines() if line.startswith("flags:")), "1")
+    return int(flags, 8) & os.O_ACCMODE == os.O_RDONLY
 
 
 def peer_of_socket(inode: int) -> int:

@@ -354,7 +354,10 @@ class LogSnapshot:
 
     def raised(self, number: int) -> Raised | None:
         raw = self.kv.get(keys.RAISED, keys.number(number)) if 0 <= number < 1 << 64 else None
-        return None if raw is None else _raised_decoder.decode(raw)
+        try:
+            return None if raw is None else _raised_decoder.decode(raw)
+        except BROKEN:  # what cannot be read raises nothing
+            return None
 
     def turn_of_request(self, request: bytes) -> int | None:
         raw = self.kv.get(keys.TURN_REQUESTS, keys.digest16(request))

@@ -23,13 +23,13 @@ APART_MAX_MS: Final = 120_000
 
 
 class Finding(StrEnum):
-    """What a transcript says of a prompt, from what settles the question to what leaves it open."""
+    """What a transcript says of a prompt, beginning with the row that fits best."""
 
     AGREES = "agrees"
+    UNANSWERED = "unanswered"  # a row as it should be, and no answer behind it yet
+    ASIDE = "aside"  # a row as it should be, but the conversation does not go on from it
     NOBODY = "nobody"  # a row of this prompt, in these words, that says of itself that no person typed it
     OTHER_WORDS = "other-words"  # a row of this prompt, in other words
-    ASIDE = "aside"  # a row as it should be, but the conversation does not go on from it
-    UNANSWERED = "unanswered"  # a row as it should be, and nothing behind it yet
     ABSENT = "absent"  # no such row yet
 
 
