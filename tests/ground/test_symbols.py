@@ -162,7 +162,7 @@ def test_python_names_that_are_there_twice_and_names_of_all_kinds(text: str, sym
         ("a.rs", "impl A for S { fn f() {} }\nimpl B for S { fn f() {} }\n", "S::f", [1, 2]),
         ("a.rs", "impl A for S { fn f() {} }\nimpl B for S { fn f() {} }\n", "B::S::f", [2]),
         ("a.rs", "impl A for S { fn f() {} }\nimpl S { fn f() {} }\n", "S::f", [2]),
-        ("a.ts", "function f(a: string): void;\nfunction f(a: number): void {}\n", "f", [1, 2]),
+        ("a.ts", "interface A { f(a: string): void;\nf(a: number): void }\n", "A.f", [1, 2]),
         ("a.java", "class A { void f(int a) {}\n void f(String a) {} }\n", "A.f", [1, 2]),
         ("a.cs", "namespace N { class A { class B {} } \n class B {} }\n", "B", [2]),
         ("a.cpp", "namespace n { int f() { return 1; } }\nnamespace m { int f() { return 1; } }", "f", [1, 2]),
@@ -175,6 +175,29 @@ def test_python_names_that_are_there_twice_and_names_of_all_kinds(text: str, sym
 def test_names_that_are_there_twice(path: str, text: str, symbol: str, lines: list[int]) -> None:
     """Branches of a preprocessor, overloads, implementations of two traits, namespaces."""
     assert [block.first for block in Source(path, text.encode()).named(symbol)] == lines
+
+
+@pytest.mark.parametrize(
+    ("symbol", "text"),
+    [
+        ("f", "function f(a: string): void;\nfunction f(a: number): void;\nfunction f(a: any) {}\nf(1)\n"),
+        ("f", "export function f(a: string): void;\n/* so */\nexport function f(a: number) {}\n"),
+        ("A.f", "class A {\n  f(a: string): void;\n  f(a: any) {}\n  g() {}\n}\n"),
+    ],
+)
+def test_overloads_are_part_of_their_function(symbol: str, text: str) -> None:
+    """An edit of a signature alone is one of the function; what stands behind it is another's."""
+    block = only(Source("a.ts", text.encode()), symbol)
+    assert only(Source("a.ts", text.replace("a: string", "a: Date").encode()), symbol).digest != block.digest
+    assert (
+        only(Source("a.ts", text.replace("f(1)", "f(2)").replace("g()", "h()").encode()), symbol).digest == block.digest
+    )
+
+
+def test_a_prototype_far_from_its_function_is_left_out() -> None:
+    """Only what stands right before a definition is part of it."""
+    source = Source("a.c", b"int f(int);\nint g(void) { return 1; }\nint f(int a) { return a; }\n")
+    assert only(source, "f").first == 3
 
 
 def test_a_python_block_is_the_same_in_another_indentation() -> None:

@@ -17,7 +17,7 @@ Nothing here recurses, since nesting is whatever a file says. Reading is bounded
 
 import importlib
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -190,10 +190,30 @@ def definitions(grammar: Grammar, root: Node, places: Sequence[int] | None = Non
 
     With ``places`` only those in which one of these offsets lies, as every one does whose name stands there.
     """
-    found = list(islice(_found(grammar.shape, root, places), limits.SYMBOLS_MAX))
-    defined = {one.name for one in found if one.kind not in grammar.shape.declares}
-    kept = (one for one in found if one.kind not in grammar.shape.declares or one.name not in defined)
+    shape = grammar.shape
+    found = list(islice(_found(shape, root, places), limits.SYMBOLS_MAX))
+    declared = {one.nodes[-1].id: one for one in found if one.kind in shape.declares}
+    defined = {one.name for one in found if one.kind not in shape.declares}
+    kept = (
+        _with_declared(shape, one, declared) if declared else one
+        for one in found
+        if one.kind not in shape.declares or one.name not in defined
+    )
     return sorted(kept, key=lambda one: (one.start, -one.end))
+
+
+def _with_declared(shape: Shape, one: Definition, declared: Mapping[int, Definition]) -> Definition:
+    """The definition with the declarations of its name that stand right before it."""
+    nodes = one.nodes
+    while one.kind not in shape.declares:
+        before = nodes[0].prev_named_sibling
+        while before is not None and before.type in shape.comments:
+            before = before.prev_named_sibling
+        earlier = declared.get(before.id) if before is not None else None
+        if earlier is None or earlier.name != one.name:
+            break
+        nodes = (*earlier.nodes, *nodes)
+    return msgspec.structs.replace(one, nodes=nodes)
 
 
 class _Place(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 A variable that holds a function is a definition wherever it stands, one that holds anything else only outside of functions. What is
 given to ``exports.x``, ``module.exports.x`` and ``Type.prototype.x`` is named x, x and Type.x. An export without a name of its own
-is ``default``.
+is ``default``. Signatures that stand right before the function that they overload are part of it.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ def _folded(text: bytes) -> bytes:
     return b" ".join(line for line in lines if line)
 
 
-def _shape(definitions: str, values: str) -> Shape:
+def _shape(definitions: str, values: str, declares: str = "") -> Shape:
     return Shape(
         defines={
             **all_by(_named, definitions),
@@ -71,6 +71,7 @@ def _shape(definitions: str, values: str) -> Shape:
         },
         values=kinds(f"{values} assignment_expression"),
         is_function=_has_function,
+        declares=kinds(declares),
         functions=kinds(
             "function_declaration generator_function_declaration method_definition arrow_function function_expression "
             "generator_function"
@@ -112,4 +113,5 @@ TYPESCRIPT: Final = _shape(
     f"{_BOTH} function_signature abstract_class_declaration abstract_method_signature method_signature interface_declaration "
     "type_alias_declaration enum_declaration internal_module module",
     "variable_declarator public_field_definition enum_assignment",
+    declares="function_signature method_signature",
 )

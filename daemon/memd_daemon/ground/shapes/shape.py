@@ -62,7 +62,10 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     values: frozenset[str] = frozenset()  # of these: a definition only outside of functions (constants, fields) …
     is_function: Callable[[Node], bool] = nowhere  # … unless its value is a function
     functions: frozenset[str] = frozenset()  # whatever is inside is local to them
-    declares: frozenset[str] = frozenset()  # left out where the same name is defined by another kind in the same file
+    declares: frozenset[str] = (
+        frozenset()
+    )  # of these: part of the same name's definition by another kind, where that follows
+    # at once (overloads); else left out where there is one in the same file (prototypes)
     # what is around definitions
     holders: frozenset[str] = frozenset()  # looked through
     scopes: Mapping[str, Namer] = {}  # looked through, and they qualify what is inside (`impl`)
