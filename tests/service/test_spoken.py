@@ -10,7 +10,8 @@ from memd_client import api
 from memd_daemon import limits
 from memd_daemon.frames.words import FRAME_AGENT, FRAME_COMMAND_LINE
 from memd_daemon.model import event as ev
-from memd_daemon.service.spoken import SILENT, spoken_in
+from memd_daemon.model.view import SILENT
+from memd_daemon.service.spoken import spoken_in
 from tests.service.desk import Desk, context_of
 from tests.service.speaking import ENV_OF, RULE, evidence_forged, header, said, told, typed, withdrawn
 from tests.service.test_people import Person

@@ -7,6 +7,8 @@ is a function that yields rows; `PARTS` names them.
 them, written as they are or otherwise (case, punctuation, line breaks): the share that is stamped with its source. And notes of
 what it was not given: the share that is stamped, which should be none. What the set's other half has in common with the first is
 shown and not judged: people do say the same things, and copy the same functions.
+
+With ``--times`` it is also measured how long the user's own words take (bench_spoken.py).
 """
 
 import random
@@ -17,10 +19,11 @@ from pathlib import Path
 import click
 import msgspec
 
-from memd_client.cli import bench, bench_process, bench_report, bench_texts, screen
+from memd_client.cli import bench, bench_process, bench_report, bench_spoken, bench_texts, screen
 from memd_client.cli.bench_process import Child
 from memd_client.cli.bench_report import MISSED, OK, Machine
 from memd_client.cli.bench_scratch import Tell
+from memd_client.cli.bench_spoken import Took
 from memd_client.cli.bench_texts import Texts
 from memd_client.cli.screen import Part
 from memd_client.cli.shape import command
@@ -62,6 +65,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     rows: list[Row]
     missed: list[str]
+    times: list[Took] = []  # where they were asked for
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,16 +87,17 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="A folder with public sets (cosqa, locomo, devmembench); without it texts are made.",
 )
-def evidence(data: Path | None, cases: int, seed: int, strict: bool, as_json: bool) -> int:
+@click.option("--times", "with_times", is_flag=True, help="Also how long the user's own words take.")
+def evidence(data: Path | None, cases: int, seed: int, strict: bool, with_times: bool, as_json: bool) -> int:
     """Copy texts, and write others, and see what memd makes of them.
 
     Your own home and daemon are not touched. Takes about a minute.
     """
-    report = bench.reported(lambda tell: measure(data, cases, seed, tell), tell_report, as_json)
+    report = bench.reported(lambda tell: measure(data, cases, seed, tell, with_times), tell_report, as_json)
     return EXIT_REFUSED if strict and report.missed else EXIT_DONE
 
 
-def measure(data: Path | None, cases: int, seed: int, tell: Tell) -> Report:
+def measure(data: Path | None, cases: int, seed: int, tell: Tell, with_times: bool = False) -> Report:
     """The whole measurement. Raises click.UsageError where the folder has no set, OSError."""
     texts = list(bench_texts.sets(data, seed))
     if not texts:
@@ -100,8 +105,10 @@ def measure(data: Path | None, cases: int, seed: int, tell: Tell) -> Report:
     with bench_process.child("-m", CHILD) as child:
         asked = Asked(child=child, texts=texts, cases=cases, seed=seed, tell=tell)
         rows = [row for part in PARTS for row in part(asked)]
+    took = bench_spoken.times(tell) if with_times else []
     missed = [f"{row.set}/{row.name}" for row in rows if row.verdict == MISSED]
-    return Report(machine=bench_report.machine(""), seed=seed, rows=rows, missed=missed)
+    missed += [one.name for one in took if one.verdict == MISSED]
+    return Report(machine=bench_report.machine(""), seed=seed, rows=rows, missed=missed, times=took)
 
 
 def row(part: str, of: str, name: str, cases: int, wrong: Sequence[str], *, at_least: bool, bar: float | None) -> Row:
@@ -218,11 +225,18 @@ def tell_report(report: Report) -> None:
     bench.tell_machine(report.machine)
     columns = ("set", "what", "cases", "share", "bar", "verdict")
     screen.table(columns, [_cells(one) for one in report.rows])
+    screen.table(("what", "ms", "bar", "verdict", "what it stands beside takes"), [_timed(one) for one in report.times])
     for one in report.rows:
         if one.verdict == MISSED:
             screen.say(
                 (f"{one.set}, {one.name}:", "bold red"), *(f"\n  {' '.join(case.split())}" for case in one.examples)
             )
+
+
+def _timed(one: Took) -> list[Part]:
+    bar = "-" if one.bar_ms is None else f"<= {one.bar_ms:g}"
+    verdict = (one.verdict or "-", bench.VERDICT_STYLES.get(one.verdict, "dim"))
+    return [one.name, f"{one.ms:.2f}", bar, verdict, f"{one.beside_ms:.2f} ms"]
 
 
 def _cells(one: Row) -> list[Part]:
