@@ -10,6 +10,9 @@ from tests.evidence.final_pair import Pair
 from tests.evidence.final_set import PAIRS
 
 FIRST_TURN = 4401
+# The page leaves open whether a note that is `User:` and the user's words counts as covered as a whole. The first run
+# took the label for false text in all of these (its spans were right): the measure's own mistake, so it is told apart.
+LABEL = "User:"
 
 
 class Outcome(NamedTuple):
@@ -20,6 +23,7 @@ class Outcome(NamedTuple):
     false_text: str
     missing_text: str
     false_whole: bool
+    label_in_whole: bool
 
 
 def is_trifle(char: str) -> bool:
@@ -51,10 +55,11 @@ def judge(pair: Pair) -> Outcome:
     reading = read(pair.note, turns)
     expected = expected_marks(pair)
     marked = {at for span in reading.spans for at in range(span.start, span.end)}
+    label: set[int] = set(range(len(LABEL))) - marked if pair.note.startswith(LABEL) else set()
     if reading.whole:
         marked = set(range(len(pair.note)))
     wide = with_trifles(expected, pair.note)
-    false_marks = sorted(marked - wide)
+    false_marks = sorted(marked - wide - label)
     missing = sorted(at for at in expected - marked if not is_trifle(pair.note[at]))
     return Outcome(
         pair=pair,
@@ -62,6 +67,7 @@ def judge(pair: Pair) -> Outcome:
         false_text="".join(pair.note[at] for at in false_marks),
         missing_text="".join(pair.note[at] for at in missing),
         false_whole=bool(reading.whole) and bool(false_marks),
+        label_in_whole=bool(reading.whole) and bool(label),
     )
 
 
@@ -88,6 +94,7 @@ def report(outcomes: list[Outcome]) -> list[str]:
     lines = [
         f"pairs: {len(outcomes)} (with stated text {len(stated)}, without {len(outcomes) - len(stated)})",
         f"pairs with false user-stated text: {len(false)} (framed as a whole: {sum(o.false_whole for o in outcomes)})",
+        f"taken as a whole with the label {LABEL} before (open by the page): {sum(o.label_in_whole for o in outcomes)}",
         f"true ones shown: {share(sum(not out.missing_text for out in stated), len(stated))}",
         "by language:",
         *table(outcomes, [out.pair.language for out in outcomes]),
