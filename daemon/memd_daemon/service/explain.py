@@ -23,7 +23,7 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import holder_of, note_at, session_begun
 from memd_daemon.service.repos import Place, place_of, scopes_at
 from memd_daemon.service.shown import row, showed
-from memd_daemon.service.spoken import Bound, bound_to, holds
+from memd_daemon.service.spoken import Bound, bound_to, has_words
 from memd_daemon.service.views import view_of
 from memd_daemon.store.port import Snapshot
 
@@ -169,7 +169,7 @@ def _evidence(snapshot: Snapshot, one: Bound) -> EvidenceView:
         attestation=one.attestation or evidence.attestation,
         excerpt=snapshot.text(evidence.excerpt) or "",
         at=turn.at if turn is not None else 0,
-        holds=holds(snapshot, one),
+        holds=has_words(snapshot, one),
         sentence=snapshot.text(evidence.sentence) or "" if evidence.sentence else "",
     )
 

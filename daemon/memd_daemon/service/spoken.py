@@ -121,7 +121,7 @@ def spoken_so(parts: Parts, view: NoteView, spoken: SpokenView) -> NoteView:
 
 
 def _read(snapshot: Snapshot, note: Note, content: str, bound: tuple[Bound, ...]) -> SpokenView:
-    bound = tuple(one for one in bound if holds(snapshot, one))
+    bound = tuple(one for one in bound if has_words(snapshot, one))
     turns = {one.turn.number: one for one in bound if one.turn is not None}
     typed = read(content, _said(turns, typed=True))
     quotes = [QuoteView(turn=q.turn, sentence=q.sentence, attestation=Attestation.TYPED) for q in typed.quoted]
@@ -158,7 +158,7 @@ def _claimed(
     return None, [*claims, *(QuoteView(turn=0, sentence=said, attestation=UNKNOWN) for said in told if said)]
 
 
-def holds(snapshot: Snapshot, one: Bound) -> bool:
+def has_words(snapshot: Snapshot, one: Bound) -> bool:
     """Whether the words that were bound stand in the turn, as far as that can be looked at."""
     evidence, turn = one.evidence, one.turn
     return turn is None or turn.text[evidence.start : evidence.end] == snapshot.text(evidence.excerpt)
