@@ -413,6 +413,9 @@ FINDINGS_KNOWN_MAX: Final = 1_000  # of turns whose transcript has not grown sin
 CALL_DIGEST_BYTES: Final = 16  # by which the call that was held back is known when it comes again
 CALL_AWAITED_MS: Final = 3600 * 1000  # between the hook and the call a person may be asked for leave
 CALLS_AWAITED_MAX: Final = 1_000  # calls that were told and never came: the oldest goes
+SOCK_DIAG_BY_FAMILY: Final = 20  # the message by which Linux is asked about one socket (linux/sock_diag.h)
+SOCK_DIAG_WAIT_S: Final = 0.05  # for its answer, which takes 20 us
+SOCK_DIAG_ANSWER_BYTES: Final = 4_096
 
 # contexts
 DECISIONS_KNOWN_MAX: Final = (

@@ -12,11 +12,12 @@ harness's shell started it, also where that one's process has gone.
 import os
 import socket
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from memd_client.terminal import MARKERS
+from memd_daemon import limits
 from memd_daemon.ground import transcripts
 from memd_daemon.model.turn import Witness
 from memd_daemon.service.clients import Client, command_line
@@ -31,17 +32,18 @@ _SAYS_ITSELF: Final = frozenset({"CLAUDE_CODE_ENTRYPOINT"})
 
 # linux/netlink.h, linux/sock_diag.h, linux/unix_diag.h
 _NETLINK_SOCK_DIAG: Final = 4
-_BY_FAMILY: Final = 20
 _REQUEST: Final = 1
 _SHOW_PEER: Final = 4
 _PEER: Final = 2
-_HEADER: Final = struct.Struct("=IHHII")
-_ASK: Final = struct.Struct("=BBHIIIII")
-_TOLD_BYTES: Final = 16
-_ATTRIBUTE: Final = struct.Struct("=HH")
-_ANY: Final = 0xFFFFFFFF
-_DIAG_WAIT_S: Final = 0.05
-_DIAG_BYTES: Final = 4096
+_HEADER: Final = struct.Struct("=IHHII")  # length, type, flags, sequence, port
+_ASK: Final = struct.Struct("=BBHiIIii")  # family, protocol, padding, states, inode, what to show, cookie
+_TOLD: Final = struct.Struct("=BBBBIII")  # family, type, state, padding, inode, cookie
+_ATTRIBUTE: Final = struct.Struct("=HH")  # length with this, type
+_INODE: Final = struct.Struct("=I")
+_ANY: Final = -1
+
+_SOCKET: Final = "socket"
+_PIPE: Final = "pipe"
 
 
 def live(event: HookEvent, client: Client | None) -> Witness:
@@ -107,30 +109,29 @@ def is_direct(client: Client, harness: str) -> bool:
 
 def _reads(client: int, peer: int) -> bool:
     """Whether the client holds the other end of what the peer prints to."""
-    printed = _descriptor(peer, 1)
-    if printed.startswith("pipe:["):
-        return any(_is_read(client, number) for number, held in _held(client) if held == printed)
-    if not printed.startswith("socket:["):
-        return False
-    other = peer_of_socket(int(printed[len("socket:[") : -1]))
-    return other != 0 and any(held == f"socket:[{other}]" for _, held in _held(client))
+    kind, inode = _end(peer, 1)
+    if kind == _PIPE:
+        return any(_is_read(client, number) for number in _numbers(client) if _end(client, number) == (_PIPE, inode))
+    other = peer_of_socket(inode) if kind == _SOCKET else 0
+    return other != 0 and any(_end(client, number) == (_SOCKET, other) for number in _numbers(client))
 
 
-def _descriptor(pid: int, number: int) -> str:
+def _end(pid: int, number: int) -> tuple[str, int]:
+    """(what, inode) of a pipe or socket that a process holds under this number; ("", 0) for anything else."""
     try:
-        return os.readlink(f"/proc/{pid}/fd/{number}")  # noqa: PTH115 -- on the hook path
+        kind, _, rest = os.readlink(f"/proc/{pid}/fd/{number}").partition(":[")  # noqa: PTH115 -- on the hook path
     except OSError:
-        return ""
+        return "", 0
+    inode = rest.rstrip("]")
+    return (kind, int(inode)) if kind in (_PIPE, _SOCKET) and inode.isdecimal() else ("", 0)
 
 
-def _held(pid: int) -> Iterator[tuple[int, str]]:
-    """(number, what it is) of each descriptor of a process."""
+def _numbers(pid: int) -> list[int]:
+    """The descriptors of a process."""
     try:
-        numbers = os.listdir(f"/proc/{pid}/fd")  # noqa: PTH208 -- on the hook path
+        return [int(number) for number in os.listdir(f"/proc/{pid}/fd")]  # noqa: PTH208 -- on the hook path
     except OSError:
-        return
-    for number in map(int, numbers):
-        yield number, _descriptor(pid, number)
+        return []
 
 
 def _is_read(pid: int, number: int) -> bool:
@@ -146,29 +147,26 @@ def _is_read(pid: int, number: int) -> bool:
 def peer_of_socket(inode: int) -> int:
     """The inode of the Unix socket at the other end of this one; 0 where there is none, or the system does not tell."""
     ask = _ASK.pack(socket.AF_UNIX, 0, 0, _ANY, inode, _SHOW_PEER, _ANY, _ANY)
-    header = _HEADER.pack(_HEADER.size + len(ask), _BY_FAMILY, _REQUEST, 1, 0)
+    header = _HEADER.pack(_HEADER.size + len(ask), limits.SOCK_DIAG_BY_FAMILY, _REQUEST, 1, 0)
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG) as asked:
-            asked.settimeout(_DIAG_WAIT_S)
+            asked.settimeout(limits.SOCK_DIAG_WAIT_S)
             asked.sendto(header + ask, (0, 0))
-            told = asked.recv(_DIAG_BYTES)
+            told = asked.recv(limits.SOCK_DIAG_ANSWER_BYTES)
     except (AttributeError, OSError):  # no netlink on this system, or not for us
         return 0
     return _peer_in(told)
 
 
 def _peer_in(told: bytes) -> int:
-    if len(told) < _HEADER.size or _HEADER.unpack_from(told)[1] != _BY_FAMILY:
+    if len(told) < _HEADER.size or _HEADER.unpack_from(told)[1] != limits.SOCK_DIAG_BY_FAMILY:
         return 0
-    at = _HEADER.size + _TOLD_BYTES
+    at = _HEADER.size + _TOLD.size
     while at + _ATTRIBUTE.size <= len(told):
         size, kind = _ATTRIBUTE.unpack_from(told, at)
         if size < _ATTRIBUTE.size:
             return 0
-        if kind == _PEER and size == _ATTRIBUTE.size + 4:
-            return int.from_bytes(told[at + _ATTRIBUTE.size : at + size], "little" if _IS_LITTLE else "big")
-        at += (size + 3) & ~3
+        if kind == _PEER and len(told) >= at + _ATTRIBUTE.size + _INODE.size:
+            return int(_INODE.unpack_from(told, at + _ATTRIBUTE.size)[0])
+        at += -(-size // _ATTRIBUTE.size) * _ATTRIBUTE.size  # each begins at such a border
     return 0
-
-
-_IS_LITTLE: Final = struct.pack("=H", 1) == b"\1\0"
