@@ -191,21 +191,27 @@ def _(s: Siege) -> None:
     assert s.notes["finding"].content not in told["text"]
 
 
-@shows("Sources")
+@shows("Words that no hook brought")
 def _(s: Siege) -> None:
-    """A rule copied out of a README is recorded as the agent's own: told as unendorsed, never as more."""
-    rule = "Contributors must always rebase before they push."
-    (s.repository / "README.md").write_text(f"# About\n\n{rule}\n")
+    """What is said in other words, or handed on by a command that does not show it, is the agent's own; never more."""
     session = s.session()
     s.started(session)
-    s.touched(session, "README.md")
-    id_ = s.noted(rule, kind="directive", env={"CLAUDE_CODE_SESSION_ID": session, "CLAUDECODE": "1"})
-    (s.repository / "README.md").unlink()
-    assert id_
+    env = {"CLAUDE_CODE_SESSION_ID": session, "CLAUDECODE": "1"}
+    page = "Contributors must always rebase their branch before they push it to the shared repository of the project."
+    fetched = {"tool_name": "WebFetch", "tool_input": {"url": "https://docs.example/"}, "tool_response": page}
+    rules = [
+        "Whoever contributes rebases first and pushes then.",
+        "Never force a push without asking the others about it first.",
+    ]
+    s.hook("tool-result", s.payload("PostToolUse", session, **fetched))
+    ids = [s.noted(rule, kind="directive", env=env) for rule in rules]
+    assert all(ids)
+    assert not s.noted(page, kind="directive", env=env)
     text = s.started()
-    assert f"{DIRECTIVE}{rule}" not in text
+    for id_, rule in zip(ids, rules, strict=True):
+        assert f"{DIRECTIVE}{rule}" not in text
+        assert id_ not in claimed_human(text)
     assert "Memory to verify" in text
-    assert id_ not in claimed_human(text)
     assert not user_stated(text)
 
 

@@ -82,3 +82,11 @@ def test_a_number_at_the_beginning_of_a_line_is_a_word_or_none(live: Desk) -> No
     assert written(live, lines[:200]) == ("tool", "Bash")
     assert written(live, lines.replace(": step", " Step", 1)[4:200]) == ("tool", "Bash")
     assert written(live, "\n".join(line[4:] for line in lines.split("\n"))) == ("tool", "Bash")
+
+
+def test_a_copy_across_two_stretches_is_a_copy(live: Desk) -> None:
+    """A result is taken apart stretch by stretch, and no run of words is lost where two of them meet."""
+    words = [f"word{n}" for n in range(limits.RESULT_STRETCH_WORDS + 60)]
+    shell(live, "curl x", " ".join(words))
+    for at in range(limits.RESULT_STRETCH_WORDS - 14, limits.RESULT_STRETCH_WORDS + 2, 2):
+        assert written(live, " ".join(words[at : at + 14])) == ("tool", "Bash")

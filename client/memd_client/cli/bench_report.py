@@ -17,7 +17,7 @@ import msgspec
 
 from memd_client import __version__
 from memd_client.cli.bench_notes import HOT_GOTCHAS, RULES
-from memd_client.cli.bench_rounds import IDLE_S, Key, Round
+from memd_client.cli.bench_rounds import IDLE_S, PRINTED_CHARS, Key, Round
 from memd_client.cli.bench_scratch import WRITERS
 
 OK = "ok"
@@ -136,6 +136,8 @@ MEASURES = (
     Measure("pre-edit-one-inside", "in the daemon, one gotcha", Key.IN_PRE_EDIT_ONE, fixed(IN_DAEMON_MS), "1 ms", 1.0),
     Measure("pre-edit-edited", f"hook, {HOT_GOTCHAS} gotchas, file just written", Key.PRE_EDIT_EDITED, key(Key.BARE), _BARE),
     Measure("pre-edit-edited-inside", "in the daemon", Key.IN_PRE_EDIT_EDITED, edited_reference, "1 ms + one hash", 1.0),
+    Measure("tool-result", f"hook, {PRINTED_CHARS:,} characters of output", Key.TOOL_RESULT, key(Key.BARE), _BARE, 1.35),
+    Measure("tool-result-inside", "in the daemon", Key.IN_TOOL_RESULT, fixed(IN_DAEMON_MS), "1 ms", 1.0),
     Measure("session-start", "hook, with its bundle", Key.SESSION_START, key(Key.BARE), _BARE, 1.5),
     Measure("session-start-inside", "in the daemon", Key.IN_SESSION_START, fixed(IN_DAEMON_MS), "1 ms"),
     Measure("start-rules", f"hook, {RULES} directives", Key.START_RULES, key(Key.BARE), _BARE),

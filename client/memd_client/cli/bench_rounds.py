@@ -28,6 +28,7 @@ REPEATS = 11
 COLD_STARTS = 2
 FIRST_ANSWER_WAIT_S = 10.0
 IDLE_S = 5.0
+PRINTED_CHARS = 30_000  # where the client cuts what a command printed
 SILENT_AFTER_EDITS_MAX = 40  # of a file until all its gotchas stand; each edit tells about ten
 NOTES_EACH = 4  # of one writer
 COMMIT_BYTES = 1_000  # of the raw commit: about what one note is in the log
@@ -43,6 +44,7 @@ class Key(StrEnum):
     SCRIPT = "script"  # the same without the launcher
     PRE_EDIT_EDITED = "pre_edit_edited"  # the same on a file with many, written anew just before
     HASH = "hash"  # reading and hashing that file
+    TOOL_RESULT = "tool_result"  # after a command that printed as much as the client hands on
     SESSION_START = "session_start"
     START_RULES = "start_rules"  # in the repository that has nothing but rules
     PROMPT = "prompt"
@@ -50,6 +52,7 @@ class Key(StrEnum):
     IN_PRE_EDIT = "in_pre_edit"  # inside the daemon
     IN_PRE_EDIT_ONE = "in_pre_edit_one"
     IN_PRE_EDIT_EDITED = "in_pre_edit_edited"
+    IN_TOOL_RESULT = "in_tool_result"
     IN_SESSION_START = "in_session_start"
     IN_START_RULES = "in_start_rules"
     IN_PROMPT = "in_prompt"
@@ -158,6 +161,7 @@ class Bench:
             process.run(script, self._made, self._payload(Moment.PRE_EDIT, session, edit), session)[0]
         )
         self._sample_edited(done, memd, session)
+        self._sample(done, memd, Key.TOOL_RESULT, Key.IN_TOOL_RESULT, Moment.TOOL_RESULT, session, self._printed())
         for made, whole, inside in (
             (self._made, Key.SESSION_START, Key.IN_SESSION_START),
             (self._made.within(RULES_REPOSITORY), Key.START_RULES, Key.IN_START_RULES),
@@ -168,6 +172,16 @@ class Bench:
         embedded = self._embedding.ask(text=asked)
         done.samples[Key.EMBED].append(embedded["ms"])
         done.prompt_tokens = int(embedded["tokens"])
+
+    def _printed(self) -> dict[str, object]:
+        """What the client tells of a command with a long output; no two alike."""
+        run = self._next("run")
+        lines = (
+            f"{run}: case {n} of {n * 7919 % 1000} came to {n * 104729 % 997} in the end\n"
+            for n in range(PRINTED_CHARS // len(run))
+        )
+        said = "".join(lines)[:PRINTED_CHARS]
+        return {"tool_input": {"command": "make check"}, "tool_response": {"stdout": said, "stderr": ""}}
 
     def _sample_edited(self, done: Round, memd: Memd, session: str) -> None:
         """An edit of a file that has just been written, and what reading and hashing it takes."""

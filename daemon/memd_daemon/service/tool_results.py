@@ -16,6 +16,7 @@ than that result (copied.py).
 """
 
 import re
+import time
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain, islice
@@ -52,8 +53,9 @@ def heard(parts: Parts, harness: Harness, event: HookEvent, place: Place) -> Non
 
 
 def _keep(parts: Parts, harness: Harness, event: HookEvent, place: Place, now_ms: int) -> None:
+    time.sleep(limits.RESULT_FIRST_S)
     said, asked = _clipped(harness.result_text(event.result)), harness.result_text(event.tool_input)
-    rest = {one for reading in _readings(said) for one in shingles.kept_of(reading)} - _hashes(asked)
+    rest = {one for runs in _readings(said) for one in shingles.kept_of(runs)} - _hashes(asked)
     for result in parts.ledger.results_of(event.session) if rest else ():
         rest -= rest.intersection(shingles.unpacked(result.hashes))
     if not rest:
@@ -71,16 +73,22 @@ def _keep(parts: Parts, harness: Harness, event: HookEvent, place: Place, now_ms
 
 
 def _readings(text: str) -> Iterator[list[int]]:
-    """The hash of each run of a text's words; again without line numbers, where it may have some."""
+    """The hash of each run of a text's words, stretch by stretch; again without line numbers, where it may have some.
+
+    Whoever is to be answered meanwhile gets the interpreter between two stretches. Two have so many words in common that no window
+    is cut in two.
+    """
     plain = _COLOUR.sub("", text)
-    yield shingles.hashes_of(shingles.units_of(plain).words)
-    bare = _NUMBERED.sub("", plain)
-    if bare != plain:
-        yield shingles.hashes_of(shingles.units_of(bare).words)
+    step, more = limits.RESULT_STRETCH_WORDS, limits.SHINGLE_UNITS + limits.SHINGLE_WINDOW - 2
+    for reading in dict.fromkeys((plain, _NUMBERED.sub("", plain))):
+        words = shingles.units_of(reading).words
+        for at in range(0, len(words), step):
+            yield shingles.hashes_of(words[at : at + step + more])
+            time.sleep(limits.RESULT_REST_S)
 
 
 def _hashes(text: str) -> set[int]:
-    return {one for reading in _readings(text) for one in reading}
+    return {one for runs in _readings(text) for one in runs}
 
 
 def _clipped(text: str) -> str:
