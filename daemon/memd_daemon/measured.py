@@ -6,6 +6,8 @@ only the socket is missing. Each thing is measured as often as it is asked for, 
 """
 
 import contextlib
+import itertools
+import os
 import shutil
 import sys
 import time
@@ -25,6 +27,10 @@ from memd_daemon.model import fold
 from memd_daemon.model.event import Stored
 from memd_daemon.model.ids import UID_BYTES
 from memd_daemon.service import remember
+from memd_daemon.service.anchoring import anchors_at
+from memd_daemon.service.parts import Parts
+from memd_daemon.service.repos import place_of
+from memd_daemon.service.views import Looked, seen
 from memd_daemon.store import keys
 from memd_daemon.store.kv import Writing
 from memd_daemon.store.lmdb_log import Environment
@@ -38,6 +44,17 @@ R = TypeVar("R")
 
 FOLDED_EVENTS: Final = 1_000
 SETTLE_LOOK_S: Final = 0.02
+GROUND_NOTES: Final = 20
+GROUND_CHANGED: Final = 5
+GROUND_FILE_FUNCTIONS: Final = 36
+FUNCTION: Final = '''\
+def f{0}(value):
+    """Gives {0} times what it is given."""
+    scaled = value * {0}
+    return scaled + {0}
+
+
+'''
 
 Answer = dict[str, float]
 Row = tuple[str, bytes, bytes]
@@ -46,7 +63,7 @@ Row = tuple[str, bytes, bytes]
 class Wanted(msgspec.Struct, frozen=True):
     """A request: what to do, with these notes, by how many threads."""
 
-    do: str  # remember, rows, verify, fold, settle
+    do: str  # remember, rows, verify, fold, settle, ground, ground-changed
     notes: list[api.Remember] = []
     writers: int = 1
 
@@ -61,6 +78,7 @@ class Inside:
         self._remember: Callable[[api.Remember], Any] = self._daemon.handlers(_never)["remember"]
         self._rows = Rows(self._daemon, home / "rows" / "log")
         self._log = chain(FOLDED_EVENTS)
+        self._ground = Grounds(self._daemon.parts, home / "files")
 
     def close(self) -> None:
         self._rows.close()
@@ -73,6 +91,8 @@ class Inside:
             "verify": self.verify,
             "fold": self.fold,
             "settle": self.settle,
+            "ground": self.ground,
+            "ground-changed": self.ground_changed,
         }[wanted.do](wanted)
 
     def remember(self, wanted: Wanted) -> Answer:
@@ -114,6 +134,59 @@ class Inside:
                 time.sleep(SETTLE_LOOK_S)
 
         return _took(wait)
+
+    def ground(self, _: Wanted) -> Answer:
+        """The ground of GROUND_NOTES notes, where nothing has moved."""
+        return self._ground.looked_at()
+
+    def ground_changed(self, _: Wanted) -> Answer:
+        """Likewise, after GROUND_CHANGED of their files have changed."""
+        return self._ground.changed()
+
+
+class Grounds:
+    """What one answer looks at: GROUND_NOTES notes, each on a symbol, some lines and a file, every one in a file of its own.
+
+    The files are GROUND_FILE_FUNCTIONS small functions long, some 4 KB. GROUND_CHANGED others of them change before a look that is
+    to find changes, each by a line at its end.
+    """
+
+    def __init__(self, parts: Parts, folder: Path) -> None:
+        folder.mkdir()
+        self._files = [folder / f"m{number}.py" for number in range(3 * GROUND_NOTES)]
+        self._changes = 0
+        for file in self._files:
+            self._write(file)
+        forms = itertools.cycle(("::f3", "#L9-L12", ""))
+        anchors = [(f"{file.name}{form}", False) for file, form in zip(self._files, forms, strict=False)]
+        place = place_of(parts, str(folder))
+        made = anchors_at(parts, anchors[: limits.ANCHORS_MAX], str(folder), place).anchors
+        made += anchors_at(parts, anchors[limits.ANCHORS_MAX :], str(folder), place).anchors
+        self._notes = [made[at : at + 3] for at in range(0, len(made), 3)]
+        self._parts, self._place = parts, place
+        self.looked_at()
+
+    def looked_at(self) -> Answer:
+        """All of them, for one answer."""
+        return _took(self._look)
+
+    def changed(self) -> Answer:
+        """Likewise, after some files have changed."""
+        for _ in range(GROUND_CHANGED):
+            self._changes += 1
+            self._write(self._files[self._changes % len(self._files)])
+        return _took(self._look)
+
+    def _look(self) -> None:
+        looked = Looked()
+        for anchors in self._notes:
+            seen(self._parts, (anchors, ()), self._place, None, looked)
+
+    def _write(self, file: Path) -> None:
+        """As if it had been written a while ago: of what was written just now nothing is kept."""
+        text = "".join(FUNCTION.format(number) for number in range(GROUND_FILE_FUNCTIONS))
+        file.write_text(f"{text}# {self._changes}\n")
+        os.utime(file, ns=(self._changes, self._changes))
 
 
 class Captured(Exception):

@@ -33,6 +33,9 @@ EACH = 6  # notes of one writer
 FOLDS = 5
 VERIFIED_PER_S = 20_000  # events
 FOLD_MS = 5.0  # of a note with 1,000 events
+GROUND_MS = 1.0  # of 20 notes with 3 anchors each, where nothing moved
+CHANGED_MS = 5.0  # likewise where 5 of their files changed
+GROUNDS = 7
 INSIDE = "memd_daemon.measured"
 
 
@@ -49,6 +52,8 @@ class Key(StrEnum):
     SOCKET_ALL = "socket_all"
     VERIFY = "verify"  # an event's share of `memd verify`
     FOLD = "fold"  # of a note with 1,000 events
+    GROUND = "ground"  # of 20 notes with 3 anchors each
+    CHANGED = "ground_changed"
 
 
 _RAW = "one LMDB commit of as many bytes, one table"
@@ -63,6 +68,8 @@ MEASURES = (
     Measure("writers-socket", f"a note, {WRITERS} writers, over the socket", Key.SOCKET_ALL, key(Key.SOCKET_ONE), _ONE),
     Measure("verify", "an event", Key.VERIFY, fixed(1_000 / VERIFIED_PER_S), f"{VERIFIED_PER_S:,} events a second", 1.0),
     Measure("fold", "a note of 1,000 events", Key.FOLD, fixed(FOLD_MS), f"{FOLD_MS:g} ms", 1.0),
+    Measure("ground-still", "the ground of 20 notes", Key.GROUND, fixed(GROUND_MS), f"{GROUND_MS:g} ms", 1.0),
+    Measure("ground-changed", "the same, 5 files changed", Key.CHANGED, fixed(CHANGED_MS), f"{CHANGED_MS:g} ms", 1.0),
 )  # fmt: skip
 
 
@@ -206,6 +213,9 @@ class Writes:
         done.samples[Key.VERIFY].append(verified["ms"] / verified["events"])
         folds = [self._inside.ask(do="fold")["ms"] for _ in range(FOLDS)]
         done.samples[Key.FOLD].append(statistics.median(folds))
+        for what, asked in ((Key.GROUND, "ground"), (Key.CHANGED, "ground-changed")):
+            looks = [self._inside.ask(do=asked)["ms"] for _ in range(GROUNDS)]
+            done.samples[what].append(statistics.median(looks))
 
     def _said(self) -> Said:
         return bench_notes.one_more(next(self._count))
