@@ -171,7 +171,8 @@ def _store(store: dict[str, Any]) -> list[Part]:
     kinds = ", ".join(f"{count} {kind}" for kind, count in store.get("by_kind", {}).items())
     classes = ", ".join(f"{count} {name}" for name, count in store.get("by_provenance", {}).items())
     told = screen.count(store.get("notes", 0), "note") + (f" ({kinds}; {classes})" if kinds else "")
-    fallen = [f"{store[name]} {name}" for name in ("revoked", "superseded", "stale") if store.get(name)]
+    marks = ("revoked", "superseded", "stale", "quarantined")
+    fallen = [f"{store[name]} {name}" for name in marks if store.get(name)]
     counts = [screen.count(store.get("events", 0), "event"), screen.count(store.get("turns", 0), "turn")]
     return [", ".join([told, *fallen, *counts, _bytes(store.get("bytes_on_disk", 0))])]
 

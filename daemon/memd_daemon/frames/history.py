@@ -3,6 +3,7 @@
     2026-03-04 10:21  agent by mcp, session s1  revoked by [52] (reason: "…")
     2026-03-04 10:25  local  told at session-start, 3 times in 3 sessions, until 2026-03-09 08:00
     2026-03-04 10:26  local  shown by recall, session s2
+    2026-03-04 10:27  local  held from push: 4 others of its source said the same within minutes
     2026-03-05 09:12  local  flagged stale in /home/dev/agent on main: agent/resolver.rs [anchor_changed]
 
 An event that had no plain effect says so at its end, in brackets. What happened on this machine alone is marked `local`. Neither
@@ -19,6 +20,7 @@ from memd_daemon.frames.show import state
 from memd_daemon.frames.words import minute, target
 from memd_daemon.limits import ID_SHOWN_CHARS
 from memd_daemon.model import event as ev
+from memd_daemon.model.burst import QUARANTINED, BurstEvent
 from memd_daemon.model.fold import Effect
 from memd_daemon.model.ids import NO_UID
 from memd_daemon.model.note import Note
@@ -135,6 +137,16 @@ def flag_line(flag: StaleFlag, tags: Sequence[str]) -> Line:
     facts = [f"flagged stale {where}: {moved}" if flag.type == RAISED else f"stands again {where}: {moved} is over"]
     facts += [f"{flag.times} times", f"until {minute(flag.last_at)}"] if flag.times > 1 else []
     return Line(minute(flag.at), LOCAL, ", ".join(facts))
+
+
+def burst_line(one: BurstEvent, tags: Sequence[str]) -> Line:
+    """The note came in a burst and is held, or somebody has looked at it since."""
+    burst = one.note
+    if one.type == QUARANTINED:
+        others = "1 other" if burst.others == 1 else f"{burst.others} others"
+        return Line(minute(one.at), LOCAL, f"held from push: {others} of its source said the same within minutes")
+    who = _session(burst.cleared_by, "", tags) or "no session"
+    return Line(minute(one.at), LOCAL, f"held no more: looked at by {escape_line(burst.how, tags)}, {who}")
 
 
 def _drift(one: Drift, tags: Sequence[str]) -> str:

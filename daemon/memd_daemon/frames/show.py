@@ -20,6 +20,7 @@ def shown(full: FullView, now_ms: int, tags: Sequence[str]) -> str:
     view = full.view
     lines = [recalled(view, now_ms, tags, whole=True), f"  uid: {uid_text(view.note.uid)}", _recorded(view.note, tags)]
     lines.append(f"  state: {', '.join(state(view.note))}")
+    lines += ["  held from push: it came in a burst that nobody has looked at yet"] if view.quarantined else []
     lines += [_anchor(g, tags) for g in view.ground if not view.revoked]
     lines += [line for e in full.evidence for line in _evidence(e, tags)]
     lines += [_reason(r, tags) for r in full.reasons]

@@ -22,7 +22,7 @@ from memd_daemon.service.recall import weighed
 from memd_daemon.service.repos import Place, scopes_at
 from memd_daemon.service.search import Hit, Match
 from memd_daemon.service.spoken import with_spoken
-from memd_daemon.service.views import Looked, grounded, grounds_of, is_user_stated, seen, view_from_log
+from memd_daemon.service.views import Looked, grounded, grounds_of, is_user_stated, quarantined, seen, view_from_log
 from memd_daemon.store.port import LedgerSnapshot, Snapshot
 from memd_hooks.events import Moment
 
@@ -86,18 +86,22 @@ class Look:
 
     def at(self, view: NoteView) -> NoteView:
         """The view with its ground looked at and the user's words in it marked."""
+        view = quarantined(self._parts, view)
         return self._grounded(with_spoken(self._parts, self._snapshot, view, self.until_ns))
 
     def _grounded(self, view: NoteView) -> NoteView:
         return grounded(self._parts, view, self._place, self.until_ns, self._looked)
 
     def candidates(self, views: Rows[NoteView]) -> tuple[Candidate, ...]:
-        """Known views as candidates: the very same objects as long as their ground and the user's words in them look the same."""
+        """Known views as candidates: the very same objects as long as their ground and the user's words in them look the same,
+        and the same of them are held."""
         grounds = views.derived("grounds", lambda rows: tuple(dict.fromkeys(grounds_of(view.note) for view in rows)))
         ground = tuple(seen(self._parts, one, self._place, self.until_ns, self._looked) for one in grounds if any(one))
         bound = views.derived("bound", lambda rows: tuple(view for view in rows if view.note.evidence))
         spoken = tuple(self._spoken(view) for view in bound)
-        return views.derived((ground, spoken), lambda rows: tuple(map(self._candidate, rows)))
+        held = self._parts.bursts.held(self._parts)
+        held = held and held.intersection(view.note.uid for view in views.rows)
+        return views.derived((ground, spoken, held), lambda rows: tuple(map(self._candidate, rows)))
 
     def _spoken(self, view: NoteView) -> SpokenView:
         return with_spoken(self._parts, self._snapshot, view, self.until_ns).spoken

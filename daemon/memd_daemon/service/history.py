@@ -12,7 +12,8 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import limits
-from memd_daemon.frames.history import LOCAL, event_line, flag_line, head, telling_line
+from memd_daemon.frames.history import LOCAL, burst_line, event_line, flag_line, head, telling_line
+from memd_daemon.model.burst import CLEARED, BurstEvent, events_of
 from memd_daemon.model.delivery import Delivery, DeliveryState
 from memd_daemon.model.event import Stored, payload_of, texts_of
 from memd_daemon.model.fold import order, step
@@ -25,6 +26,9 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.refs import note_at, uid_at
 from memd_daemon.store.port import Snapshot
 
+Local = StaleFlag | BurstEvent
+"""What befell a note on this machine alone, beside being told."""
+
 DELIVERED = "delivered"
 """The local type of an event that tells of a delivery that nobody asked for; `DeliveryState.ASKED` of one that somebody did."""
 
@@ -36,7 +40,7 @@ def log_of(parts: Parts, request: api.Log) -> api.LogReply:
         note = snapshot.note(uid) or note_at(snapshot, request.ref)  # which says that there is none
         events = _traced(snapshot.events_of(uid))
         told, since = _deliveries(parts, note)
-        local: list[Delivery | StaleFlag] = [*told, *parts.ledger.flags_of(uid)]
+        local: list[Delivery | Local] = [*told, *parts.ledger.flags_of(uid), *_burst(parts, uid)]
         rows = list(_in_time(events, sorted(local, key=lambda one: one.at)))
         end = max(0, len(rows) - request.offset)
         first = max(0, end - request.limit) if request.limit else 0
@@ -87,9 +91,7 @@ def _deliveries(parts: Parts, note: Note) -> tuple[list[Delivery], int]:
     return found[::-1], kept_since if note.created_at < kept_since else 0
 
 
-def _in_time(
-    events: Iterable[Traced], local: Iterable[Delivery | StaleFlag]
-) -> Iterator[Traced | TellingView | StaleFlag]:
+def _in_time(events: Iterable[Traced], local: Iterable[Delivery | Local]) -> Iterator[Traced | TellingView | Local]:
     """Events in their own order, which no clock changes; each after what happened here before its time."""
     waiting = deque(local)
     for one in events:
@@ -101,7 +103,7 @@ def _in_time(
     yield from _locals(waiting)
 
 
-def _locals(row: Iterable[Delivery | StaleFlag]) -> Iterator[TellingView | StaleFlag]:
+def _locals(row: Iterable[Delivery | Local]) -> Iterator[TellingView | Local]:
     """What was told up to each change of the note's ground, and after the last."""
     told: list[Delivery] = []
     for one in row:
@@ -134,8 +136,35 @@ def _tellings(row: Iterable[Delivery]) -> Iterator[TellingView]:
         )
 
 
-def _local_out(parts: Parts, row: TellingView | StaleFlag) -> api.EventOut:
-    return _telling_out(parts, row) if isinstance(row, TellingView) else _flag_out(parts, row)
+def _local_out(parts: Parts, row: TellingView | Local) -> api.EventOut:
+    if isinstance(row, TellingView):
+        return _telling_out(parts, row)
+    return _burst_out(parts, row) if isinstance(row, BurstEvent) else _flag_out(parts, row)
+
+
+def _burst(parts: Parts, uid: bytes) -> list[BurstEvent]:
+    one = parts.ledger.burst_of(uid)
+    return events_of(one) if one is not None else []
+
+
+def _burst_out(parts: Parts, one: BurstEvent) -> api.EventOut:
+    line = burst_line(one, parts.tags)
+    return api.EventOut(
+        uid="",
+        type=one.type,
+        at=iso(one.at),
+        actor="system",
+        surface="",
+        session=one.note.cleared_by if one.type == CLEARED else "",
+        signed=False,
+        effect="applied",
+        line=line.text,
+        when=line.when,
+        who=LOCAL,
+        what=line.what,
+        local=True,
+        last_at=iso(one.at),
+    )
 
 
 def _flag_out(parts: Parts, flag: StaleFlag) -> api.EventOut:

@@ -13,7 +13,7 @@ from memd_daemon import errors
 from memd_daemon.frames.told import has_its_place
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
-from memd_daemon.service import acts_belief, acts_currency, acts_shelf, shown
+from memd_daemon.service import acts_belief, acts_currency, acts_shelf, quarantine, shown
 from memd_daemon.service.asker import asker_of
 from memd_daemon.service.case import Case
 from memd_daemon.service.fall import fresh
@@ -83,6 +83,7 @@ def _carried_out(parts: Parts, plans: PlanBook, case: Case) -> api.Acted:
         return sheet
 
     sheet = parts.store.write(work)
+    quarantine.looked(parts, case.asker, [note.uid], request.act)
     id_ = _reindexed(parts, note, sheet)
     return api.Acted(id=id_, uid=uid_text(note.uid), effect=sheet.effect, told=told + sheet.told)
 
@@ -116,6 +117,7 @@ def _planned(
             return again
 
         again = parts.store.write(work)
+        quarantine.looked(parts, case.asker, [note.uid], case.request.act)
         _reindexed(parts, note, again)
         return api.Sealed(id=id_, uid=uid_text(note.uid), told=again.told)
 

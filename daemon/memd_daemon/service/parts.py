@@ -20,6 +20,7 @@ from memd_daemon.model.words import Actor
 from memd_daemon.service.again import Said
 from memd_daemon.service.asker import Asker
 from memd_daemon.service.behind import Behind
+from memd_daemon.service.bursts import Bursts
 from memd_daemon.service.calls import Calls
 from memd_daemon.service.findings import Findings
 from memd_daemon.service.flags import Flags
@@ -68,6 +69,7 @@ class Parts:
     reading: Behind = field(default_factory=Behind)  # what tools gave, taken apart one after the other
     tracked: Tracked = field(default_factory=Tracked)
     flags: Flags = field(default_factory=Flags)
+    bursts: Bursts = field(default_factory=Bursts)
     findings: Findings = field(default_factory=Findings)
     readings: Readings = field(default_factory=Readings)
     said: Said = field(default_factory=Said)

@@ -14,7 +14,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
 from memd_daemon.model.words import Actor, Belief, Currency, Provenance
-from memd_daemon.service import again, copied, ladder, lineage, same, shown
+from memd_daemon.service import again, copied, ladder, lineage, quarantine, same, shown
 from memd_daemon.service.asker import UNKNOWN_AGENT, Asker, asker_of
 from memd_daemon.service.binding import Binding, Bound, binding_of, settled
 from memd_daemon.service.claim import Claim
@@ -114,6 +114,9 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
     if uid != wanted.uid:
         near = [one for one in answer.near if one != id_]
         return msgspec.structs.replace(answer, id=id_, uid=uid_text(uid), kept=True, near=near, told=more)
+    quarantine.recorded(parts, uid, wanted.content)
+    if ready.others.same_as is not None and not ready.others.echo:
+        quarantine.looked(parts, asker, [ready.others.same_as.uid], "same_as")
     _indexed(parts, id_, ready, words)
     told = ready.told + more + told_of_room(parts, wanted, place)
     return msgspec.structs.replace(answer, id=id_, told=told, **_befell(parts, ready.others))

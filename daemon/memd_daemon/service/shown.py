@@ -23,9 +23,15 @@ from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Surface
 from memd_daemon.service.asker import Asker
 from memd_daemon.service.parts import Parts
+from memd_daemon.service.quarantine import looked
 from memd_daemon.service.repos import Place
 
 log: Final = logging.getLogger("memd.shown")
+
+_LOOKS: Final = ("recall", "show", "trace", "decisions")
+"""Questions whose answer holds so few notes, each whole, that who asked has looked at them (quarantine.py)."""
+
+_LOOKS_AT_A_TERMINAL: Final = ("show",)
 
 Row = tuple[bytes, int, str]
 """uid, id and the text in which a note was shown."""
@@ -41,9 +47,12 @@ def showed(parts: Parts, asker: Asker, what: str, place: Place, rows: Iterable[R
     Where the ledger cannot be written the question is answered all the same, and the session counts from then on as one that may
     have been shown anything (`Parts.unsure`).
     """
+    shown = {uid: (uid, id_, text) for uid, id_, text in rows}
+    if what in (_LOOKS if asker.session else _LOOKS_AT_A_TERMINAL):
+        looked(parts, asker, shown, what)
     if not asker.session and asker.surface is not Surface.MCP:
         return
-    notes = [_delivered(*one) for one in {uid: (uid, id_, text) for uid, id_, text in rows}.values()]
+    notes = [_delivered(*one) for one in shown.values()]
     try:
         for at in range(0, len(notes), limits.ASKED_AT_ONCE_MAX):
             parts.ledger.put_asked(_delivery(parts, asker, what, place, notes[at : at + limits.ASKED_AT_ONCE_MAX]))

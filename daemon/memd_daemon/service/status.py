@@ -10,6 +10,7 @@ import msgspec
 
 from memd_client import __version__, api
 from memd_daemon import limits
+from memd_daemon.model.words import Provenance
 from memd_daemon.service import holds, policy_told, settings, spool
 from memd_daemon.service.enrolments import enrolments
 from memd_daemon.service.explain import delivery_out, ids_of, iso
@@ -89,6 +90,7 @@ def _store(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
         "bytes_on_disk": counts.bytes_on_disk,
         **told.marks,
         "stale": _stale(parts, snapshot),
+        "quarantined": _quarantined(parts, snapshot),
         **{name: sorted(ids_of(snapshot, uids)) for name, uids in told.waiting.items()},
         "stated": _stated(parts, snapshot, told.spoken),
     }
@@ -106,6 +108,14 @@ def _stale(parts: Parts, snapshot: Snapshot) -> int:
     asked = flagged[: limits.STATUS_STALE_MAX]
     standing = sum(note is not None and note.live and not note.revoked for note in map(snapshot.note, asked))
     return standing + len(flagged) - len(asked)
+
+
+def _quarantined(parts: Parts, snapshot: Snapshot) -> int:
+    """Notes of bursts that nobody has looked at, as far as they are still told at all; past a bound that is not asked."""
+    held = sorted(parts.bursts.held(parts))
+    asked = held[: limits.STATUS_STALE_MAX]
+    standing = sum(n is not None and n.live and n.provenance != Provenance.HUMAN for n in map(snapshot.note, asked))
+    return standing + len(held) - len(asked)
 
 
 def _spool(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def view_of(
 ) -> NoteView:
     """The view of one note, its ground looked at for as long as it takes. ``looked``: the answer's, where it tells several."""
     view = with_spoken(parts, snapshot, view_from_log(snapshot, note, place))
-    return grounded(parts, view, place, None, looked or Looked())
+    return grounded(parts, quarantined(parts, view), place, None, looked or Looked())
 
 
 def view_from_log(snapshot: Snapshot, note: Note, place: Place | None) -> NoteView:
@@ -82,6 +82,13 @@ def grounded(parts: Parts, view: NoteView, place: Place | None, until_ns: int | 
     ground = seen(parts, grounds_of(note), place, until_ns, looked)
     noticed(parts, note, place, ground)
     return msgspec.structs.replace(view, ground=ground)
+
+
+def quarantined(parts: Parts, view: NoteView) -> NoteView:
+    """The view with what is known of its note's burst: one that was endorsed is held no more, whoever looked at it."""
+    if view.note.uid not in parts.bursts.held(parts) or view.note.provenance == Provenance.HUMAN:
+        return view
+    return msgspec.structs.replace(view, quarantined=True)
 
 
 def is_user_stated(parts: Parts, snapshot: Snapshot, note: Note, until_ns: int | None = None) -> bool:

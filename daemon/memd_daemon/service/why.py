@@ -34,7 +34,7 @@ from memd_daemon.service.refs import note_at, session_begun, uid_at
 from memd_daemon.service.repos import Place, place_of
 from memd_daemon.service.spoken import with_spoken
 from memd_daemon.service.text import quoted
-from memd_daemon.service.views import Looked, grounded, view_from_log
+from memd_daemon.service.views import Looked, grounded, quarantined, view_from_log
 from memd_daemon.store.port import Ledger, Snapshot
 from memd_hooks.events import HookEvent, Moment, StartSource
 from memd_hooks.harness import claude
@@ -290,7 +290,7 @@ def _candidate(parts: Parts, snapshot: Snapshot, subject: Subject, seen: Foresee
     view = with_spoken(parts, snapshot, view_from_log(snapshot, subject.note, seen.call.place))
     view = msgspec.structs.replace(view, matched_path=_matched(parts, subject, seen, view))
     at = next((files.at for files in seen.call.around if files.at.scope == subject.note.scope), seen.call.at)
-    view = grounded(parts, view, at, None, Looked())
+    view = grounded(parts, quarantined(parts, view), at, None, Looked())
     hit = next((hit for hit in seen.call.hits if hit.id == subject.id), None)
     if hit is None or seen.call.match is None:
         return Candidate(view=view)

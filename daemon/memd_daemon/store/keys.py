@@ -58,9 +58,10 @@ last moments. context = digest16(session) ‖ digest16(agent).
     shown           uid ‖ digest16(session)             ""                                           truth, local
     stale           uid ‖ digest16(root) ‖ state ‖ 1 raised, 0 cleared  msgpack StaleFlag            truth, local
     stale_now       uid ‖ digest16(root)                msgpack StaleFlag: the one that stands       derived
-
     results         number                              msgpack ToolResult                           truth, local
     results_by_session  digest16(session) ‖ number      its hashes, u64                              derived
+    bursts          uid                                 msgpack BurstNote                            truth, local
+
 Deliveries, what follows from them and what tools gave go after a time (prune.py). ``shown`` stays as long as its note: whether a
 session was ever shown it decides whether the session's word for it counts.
 """
@@ -122,12 +123,13 @@ TURN_ASKED: Final = "turn_asked"
 SHOWN: Final = "shown"
 STALE: Final = "stale"
 STALE_NOW: Final = "stale_now"
-
-LEDGER_TABLES: Final = (
 RESULTS: Final = "results"
 RESULTS_BY_SESSION: Final = "results_by_session"
+BURSTS: Final = "bursts"
+
+LEDGER_TABLES: Final = (
     CONTEXTS, DELIVERIES, REQUESTS, BY_SESSION, STANDING, TURN_NOTES, TURN_TOKENS, TURN_HOLDS, OPEN_HOLDS, CLIENTS, MOVED,
-    ASKED, TURN_ASKED, SHOWN, STALE, STALE_NOW, RESULTS, RESULTS_BY_SESSION,
+    ASKED, TURN_ASKED, SHOWN, STALE, STALE_NOW, RESULTS, RESULTS_BY_SESSION, BURSTS,
 )  # fmt: skip
 
 META_FORMAT: Final = b"format"

@@ -14,6 +14,7 @@ from memd_daemon.limits import LEDGER_PAGE_ROWS, TOLD_KNOWN_MAX
 from memd_daemon.model.delivery import NO_NOTES, Context, DeliveredNote, Delivery, DeliveryState, Hold, HoldOutcome
 from memd_daemon.model.tool_result import ToolResult
 from memd_daemon.store import keys, results
+from memd_daemon.store.bursts import BurstRows
 from memd_daemon.store.kv import Keeper, Reading, Writing
 from memd_daemon.store.prune import prune
 from memd_daemon.store.stale import FlagRows
@@ -141,7 +142,7 @@ class TableLedgerSnapshot:
         return tuple(old.decode() for _, old in self._kv.scan(keys.MOVED, keys.moved_prefix(root, path)))
 
 
-class TableLedger(FlagRows):
+class TableLedger(FlagRows, BurstRows):
     """`memd_daemon.store.port.Ledger` over a keeper of tables."""
 
     def __init__(self, keeper: Keeper) -> None:

@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from memd_daemon.model.burst import BurstNote
 from memd_daemon.model.delivery import Context, Delivery, Hold, HoldOutcome
 from memd_daemon.model.event import Stored
 from memd_daemon.model.note import Note
@@ -357,14 +358,15 @@ class Ledger(LedgerSnapshot, Protocol):
         """The flags that are raised now, of all notes and checkouts."""
         ...
 
-    def holds(self) -> list[Hold]:
-        """Every hold there was, in no order."""
+    def put_bursts(self, notes: Sequence[BurstNote]) -> None:
+        """Holds or clears notes that came in a burst, each in place of what was kept of it."""
         ...
 
-    def settle(self, hold: Hold, outcome: HoldOutcome, at: int) -> None:
-        """Records what came of a hold, unless something has already. ``at``: UTC, Unix ms."""
+    def bursts(self) -> list[BurstNote]:
+        """Every note that is or was held, in no order."""
         ...
 
+    def burst_of(self, uid: bytes) -> BurstNote | None: ...
     def put_result(self, result: ToolResult) -> None:
         """Adds what a tool gave; the oldest of its session, or of all, go where there are too many."""
         ...
@@ -375,6 +377,14 @@ class Ledger(LedgerSnapshot, Protocol):
 
     def results_since(self, at: int) -> list[ToolResult]:
         """What tools gave any session then (UTC, Unix ms) or later, oldest first."""
+        ...
+
+    def holds(self) -> list[Hold]:
+        """Every hold there was, in no order."""
+        ...
+
+    def settle(self, hold: Hold, outcome: HoldOutcome, at: int) -> None:
+        """Records what came of a hold, unless something has already. ``at``: UTC, Unix ms."""
         ...
 
     def prune(self, before: int, is_gone: Callable[[bytes], bool], rest: Callable[[], None]) -> int:

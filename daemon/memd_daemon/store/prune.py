@@ -17,7 +17,7 @@ import msgspec
 from memd_daemon.limits import LEDGER_PAGE_ROWS, PRUNE_AT_ONCE
 from memd_daemon.model.delivery import Context, Delivery
 from memd_daemon.model.ids import UID_BYTES
-from memd_daemon.store import keys, results, stale
+from memd_daemon.store import bursts, keys, results, stale
 from memd_daemon.store.kv import Keeper, Reading, Writing
 
 T = TypeVar("T")
@@ -47,6 +47,8 @@ def prune(keeper: Keeper, before: int, is_gone: Callable[[bytes], bool], rest: C
         for old in _fews([row for row in page if stale.is_old(row[1], before, is_gone)]):
             keeper.writing(partial(_drop_flags, old))
             rest()
+    for page in _pages(keeper, keys.BURSTS, rest):
+        bursts.drop_gone(keeper, [uid for uid, _ in page], is_gone)
     _prune_shown(keeper, is_gone, rest)
     return removed
 
