@@ -11,7 +11,6 @@ from memd_client import api
 from memd_client.reasons import ForeseenOut
 from memd_daemon import errors, limits
 from memd_daemon.frames.words import no_room
-from memd_daemon.model import event as ev
 from memd_daemon.rules import NOT_NEAR, UNLISTED, WHY
 from memd_daemon.service.repos import place_of
 from tests.service.bulk import Planted, plant
