@@ -18,17 +18,21 @@ A claim's ``part``, as it is stored, says which it is: ``!``, ``~ "text"`` or ``
 **Value.** The name is looked for among definitions with a value, parameters (``func.param``), keys of literals, enum members,
 and the keys of settings files by their path (``tool.ruff.line-length``); as with symbols a name that is whole goes before one
 that only ends so. Where several are left, the claim holds only if all of them have the value.
+
+What is told of a value that is another one now is shown to a model, and may have become a credential: such a one is taken out.
 """
 
 import re
+from collections.abc import Iterable
 from typing import Final, Literal
 
 import msgspec
 
 from memd_daemon import limits
+from memd_daemon.ground.bare import bare, bare_value, holds_credential
 from memd_daemon.ground.keyed import keyed
 from memd_daemon.ground.literals import is_value
-from memd_daemon.ground.names import key_parts
+from memd_daemon.ground.names import Valued, key_parts
 from memd_daemon.ground.source import Source
 
 _LINES: Final = re.compile(r"(.+)#L(\d{1,9})(?:-L?(\d{1,9}))?", re.IGNORECASE | re.DOTALL)
@@ -138,25 +142,38 @@ def _valued(claim: Claim, source: Source) -> Verdict:
     values, is_typed = values_of(source, claim.name)
     if not values:
         return Verdict(False, GONE)
-    if all(is_value(claim.wanted, value, is_typed) for value in values):
+    if all(is_value(claim.wanted, one.value, is_typed) for one in values):
         return Verdict(True)
     return Verdict(False, _told(values))
 
 
-def values_of(source: Source, name: str) -> tuple[tuple[str, ...], bool]:
-    """The values that a name has in a file, as written, and whether its language tells 30 from "30"."""
+def values_of(source: Source, name: str) -> tuple[tuple[Valued, ...], bool]:
+    """What has the name in a file, its values as written, and whether its language tells 30 from "30"."""
     wanted = key_parts(name)
     if not wanted:
         return (), False
     found, is_typed = (source.values(wanted[-1]), True) if source.language else keyed(source.path, source.content)
     named = [one for one in found if one.name[-len(wanted) :] == wanted]
     whole = [one for one in named if one.name == wanted]
-    return tuple(one.value for one in whole or named), is_typed
+    return tuple(whole or named), is_typed
 
 
-def _told(values: tuple[str, ...]) -> str:
-    told = ", ".join(dict.fromkeys(_folded(value) for value in values)) or '""'
-    return told if len(told) <= limits.LINE_MAX_CHARS else told[: limits.LINE_MAX_CHARS - 1] + "…"
+def holds_secret(claim: Claim, source: Source) -> bool:
+    """Whether what is claimed is a credential where it stands in the file, or a part of one: the claim alone may not look so."""
+    if claim.kind == "text":
+        return _folded(claim.wanted) not in _folded(bare(source.content.decode("utf-8", "replace")))
+    return any(map(holds_credential, values_of(source, claim.name)[0]))
+
+
+def _told(values: Iterable[Valued]) -> str:
+    """The values on one line. A model reads it, so each is looked through for credentials by itself, before anything is cut."""
+    told: dict[str, None] = {}
+    for one in values:
+        told[_folded(bare_value(one))] = None
+        if sum(map(len, told)) > limits.LINE_MAX_CHARS:
+            break  # nobody sees the rest
+    line = ", ".join(told) or '""'
+    return line if len(line) <= limits.LINE_MAX_CHARS else line[: limits.LINE_MAX_CHARS - 1] + "…"
 
 
 def _folded(text: str) -> str:

@@ -6,8 +6,9 @@ the three have moved, the content is named by its xxh3: a file that was only tou
 it. Only a content that is new is hashed for anchors, by the first 16 bytes of SHA-256 with line ends normalized (CRLF and CR become
 LF), so that a checkout with other line ends is the same file.
 
-Nothing here waits: what is no regular file is not read. A file over `SOURCE_MAX_BYTES` is hashed in pieces and never held, one over
-`ANCHOR_FILE_MAX_BYTES` is compared by size and time alone.
+Nothing here waits: what is no regular file is not read. Nor is what a path leads to outside its checkout: a folder or file of a
+repository may have become a link to anywhere, and what was found there would be told as the repository's. A file over
+`SOURCE_MAX_BYTES` is hashed in pieces and never held, one over `ANCHOR_FILE_MAX_BYTES` is compared by size and time alone.
 """
 
 import errno
@@ -86,8 +87,8 @@ class Contents:
         self._contents: dict[bytes, Content] = {}
         self._seen: dict[bytes, tuple[str, ...]] = {}
 
-    def at(self, path: str, until_ns: int | None) -> Read | None:
-        """What a path holds, read where it is not known; None where no regular file stands there.
+    def at(self, path: str, until_ns: int | None, root: str) -> Read | None:
+        """What a path below ``root``, a real path, holds, read where it is not known; None where it has no regular file there.
 
         Raises Unreadable, and OutOfTime where the deadline (monotonic ns) passes before it is read.
         """
@@ -99,11 +100,13 @@ class Contents:
         known = self._files.get(path)
         if known is not None and known[0] == _shape(seen):
             return Read(known[1])
-        return self.read(path, until_ns) if stat.S_ISREG(seen.st_mode) else None
+        return self.read(path, until_ns, root) if stat.S_ISREG(seen.st_mode) else None
 
-    def read(self, path: str, until_ns: int | None) -> Read | None:
+    def read(self, path: str, until_ns: int | None, root: str) -> Read | None:
         """Likewise, read in any case."""
         in_time(until_ns)
+        if not is_below(root, path):
+            return None
         began_ns = time.time_ns()
         try:
             with os.fdopen(os.open(path, _OPENING), "rb", buffering=0) as file:
@@ -155,6 +158,11 @@ def _refuse_unseen(error: OSError | ValueError) -> None:
     """Raises Unreadable, unless the error says that no file is there. A ValueError is of a name that no path can have."""
     if isinstance(error, OSError) and error.errno not in _GONE:
         raise Unreadable from error
+
+
+def is_below(root: str, path: str) -> bool:
+    """Whether a path leads to a place below ``root``, whatever links are on its way."""
+    return os.path.realpath(path).startswith((root.rstrip("/") + "/", os.path.realpath(root).rstrip("/") + "/"))
 
 
 def _shape(seen: os.stat_result) -> _Shape:

@@ -4,6 +4,7 @@ What both have at their beginnings and ends is left out first; where too much is
 is told but that.
 """
 
+from collections.abc import Callable
 from difflib import SequenceMatcher
 from itertools import islice
 
@@ -12,6 +13,9 @@ import msgspec
 from memd_daemon import limits
 
 CONTEXT_LINES = 3
+
+_Group = list[tuple[str, int, int, int, int]]
+"""What becomes of lines a..b of the one text in lines c..d of the other: neighbours of one change."""
 
 
 class Diff(msgspec.Struct, frozen=True):
@@ -22,8 +26,13 @@ class Diff(msgspec.Struct, frozen=True):
     too_different: bool = False
 
 
-def differing(old: str, new: str, first_old: int = 1, first_new: int = 1) -> Diff:
-    """What differs. ``first_old``, ``first_new``: the numbers of the texts' first lines in their files."""
+def differing(
+    old: str, new: str, first_old: int = 1, first_new: int = 1, shown: Callable[[str], str] | None = None
+) -> Diff:
+    """What differs. ``first_old``, ``first_new``: the numbers of the texts' first lines in their files.
+
+    ``shown``: a text as it may be told, line for line; what differs is decided without it.
+    """
     was, now = _lines(old), _lines(new)
     head, tail = _alike(was, now), 0
     while tail < min(len(was), len(now)) - head and was[-1 - tail] == now[-1 - tail]:
@@ -31,9 +40,13 @@ def differing(old: str, new: str, first_old: int = 1, first_new: int = 1) -> Dif
     if (len(was) - head - tail) * (len(now) - head - tail) > limits.DIFF_PAIRS_MAX:
         return Diff(too_different=True)
     skip, keep = max(0, head - CONTEXT_LINES), max(0, tail - CONTEXT_LINES)
-    told = list(_told(was[skip : len(was) - keep], now[skip : len(now) - keep], first_old + skip, first_new + skip))
-    shown = tuple(_cut(line) for line in islice(told, limits.DIFF_LINES_MAX))
-    return Diff(lines=shown, more=len(told) - len(shown))
+    was, now = was[skip : len(was) - keep], now[skip : len(now) - keep]
+    groups = list(SequenceMatcher(None, was, now, autojunk=False).get_grouped_opcodes(CONTEXT_LINES))
+    if shown is not None:
+        was, now = _lines(shown(old))[skip : skip + len(was)], _lines(shown(new))[skip : skip + len(now)]
+    told = _told(groups, was, now, first_old + skip, first_new + skip)
+    lines = tuple(_cut(line) for line in islice(told, limits.DIFF_LINES_MAX))
+    return Diff(lines=lines, more=len(told) - len(lines))
 
 
 def _lines(text: str) -> list[str]:
@@ -51,9 +64,9 @@ def _alike(was: list[str], now: list[str]) -> int:
     return count
 
 
-def _told(was: list[str], now: list[str], first_old: int, first_new: int) -> list[str]:
+def _told(groups: list[_Group], was: list[str], now: list[str], first_old: int, first_new: int) -> list[str]:
     found: list[str] = []
-    for group in SequenceMatcher(None, was, now, autojunk=False).get_grouped_opcodes(CONTEXT_LINES):
+    for group in groups:
         before, after = (group[0][1], group[-1][2]), (group[0][3], group[-1][4])
         found.append(f"@@ -{_span(before, first_old)} +{_span(after, first_new)} @@")
         for how, a, b, c, d in group:

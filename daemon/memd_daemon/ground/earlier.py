@@ -14,6 +14,7 @@ import msgspec
 
 from memd_daemon import limits
 from memd_daemon.errors import NoGrammar
+from memd_daemon.ground.contents import is_below
 from memd_daemon.ground.digests import lasting, unified
 from memd_daemon.ground.history import History
 from memd_daemon.ground.source import Source
@@ -76,7 +77,7 @@ def _taken_from(anchor: Anchor, content: bytes) -> Text | None:
 
 def present(root: Path, anchor: Anchor, to: str = "") -> Text | None:
     """What stands there now; ``to``: where the file has gone. None where there is no such file or block. Raises Unseen."""
-    content = _read(located(str(root), to or anchor.path))
+    content = _read(str(root), located(str(root), to or anchor.path))
     if content is None:
         return None
     if anchor.form == "file":
@@ -89,10 +90,10 @@ def present(root: Path, anchor: Anchor, to: str = "") -> Text | None:
     return None if block is None else Text(source.text_of(block), block.first)
 
 
-def _read(path: str) -> bytes | None:
-    """A regular file's content; None where there is none. Raises Unseen for one that is too large or cannot be read."""
+def _read(root: str, path: str) -> bytes | None:
+    """A regular file's content; None where the root has none. Raises Unseen for one that is too large or cannot be read."""
     try:
-        if not os.path.isfile(path):
+        if not (os.path.isfile(path) and is_below(root, path)):
             return None
         if os.path.getsize(path) > limits.MOVED_FILE_MAX_BYTES:
             raise Unseen

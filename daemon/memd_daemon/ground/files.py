@@ -23,6 +23,7 @@ from pathlib import Path
 import msgspec
 
 from memd_daemon import limits
+from memd_daemon.ground.bare import is_bare
 from memd_daemon.ground.contents import RACY_NS, Answer, Content, Contents, Read, Unreadable
 from memd_daemon.ground.deadline import OutOfTime, in_time
 from memd_daemon.ground.judged import is_absence, is_parsed, judged
@@ -79,23 +80,23 @@ class FileGround:
         self._contents = Contents()
         self._renames = renames or Renames()
 
-    def digest(self, path: Path, deadline_ns: int | None = None) -> bytes | None:
-        """The digest of a regular file, or None where there is none that can be read.
+    def digest(self, root: str, path: str, deadline_ns: int | None = None) -> bytes | None:
+        """The digest of a regular file by its path from ``root``, or None where there is none that can be read.
 
         Raises OutOfTime where the deadline (monotonic ns) passes before that.
         """
         with contextlib.suppress(Unreadable):
-            read = self._contents.at(str(path), deadline_ns)
+            read = self._contents.at(located(root, path), deadline_ns, root)
             return read.content.digest if read else None
         return None
 
-    def source(self, path: Path, name: str) -> Source | None:
-        """A file's content taken apart, ``name`` being the path that says its language; None where no regular file is there.
+    def source(self, root: str, path: str) -> Source | None:
+        """A file's content taken apart, by its path from ``root``; None where no regular file is there.
 
         Raises Unreadable where it cannot be read, or is too large.
         """
-        read = self._contents.read(str(path), None)
-        return Glance().source(str(path), name, read) if read else None
+        read = self._contents.read(located(root, path), None, root)
+        return Glance().source(path, path, read) if read else None
 
     def seen_at(self, digest: bytes) -> tuple[str, ...]:
         """Where files of this content were seen, the latest last."""
@@ -169,7 +170,7 @@ class FileGround:
     def _at(self, asking: _Asking, path: str) -> Read | None:
         reads = asking.glance.reads
         if path not in reads:
-            reads[path] = self._contents.at(path, asking.until_ns)
+            reads[path] = self._contents.at(path, asking.until_ns, str(asking.root))
         return reads[path]
 
     def _compared(self, asking: _Asking, anchor: Anchor, path: str, read: Read) -> Answer:
@@ -189,16 +190,18 @@ class FileGround:
             in_time(asking.until_ns, read.content.size * limits.NS_PER_MS // limits.PARSED_BYTES_PER_MS)
         if read.text is not None or read.content.size > limits.SOURCE_MAX_BYTES:
             return read
-        again = self._contents.read(path, asking.until_ns)
+        again = self._contents.read(path, asking.until_ns, str(asking.root))
         if again is None:
             raise Unreadable  # it went just now
         asking.glance.reads[path] = again
         return again
 
     def _gone(self, asking: _Asking, anchor: Anchor) -> Answer:
-        if not asking.root.is_dir():
+        if not os.path.isdir(asking.root):
             raise Unreadable
         gone = self._renames.look(asking.root, asking.branch, anchor, asking.until_ns)
+        if not is_bare(gone.to):
+            return Answer("anchor_missing")  # its new name is nothing to tell, nor to keep
         renamed = Answer(gone.signal, gone.to)
         if gone.signal != "anchor_renamed" or anchor.form == "file":
             return renamed

@@ -5,6 +5,7 @@ a repository's settings name. All questions of one look share one time; past it,
 that nothing is known. Paths are literal, from the root; notes spell them NFC, a tree may hold one decomposed.
 """
 
+import os
 import re
 import threading
 import time
@@ -200,7 +201,8 @@ class History:
         """Whether a branch, here or as a remote had it, has the file; committed, or in a working tree that it is checked out in."""
         wanted = (f"refs/heads/{branch}", f"refs/remotes/*/{branch}")
         return any(
-            (tree and Path(tree, path).is_file()) or self.at(tip, path).is_file for tip, tree in self._tips(wanted)
+            (tree and os.path.isfile(os.path.join(tree, path))) or self.at(tip, path).is_file
+            for tip, tree in self._tips(wanted)
         )
 
     def stands_beyond(self, commit: str, path: str) -> bool:

@@ -4,11 +4,7 @@
   another one, `block_missing` where there is none of its name.
 - A stretch of **lines** stands while its text is found; else it has changed, or is missing where the file ends before it.
 - A **claim** is evaluated again; where it does not hold any more, what holds now is told.
-
-What is told of a claim's file is shown to a model, and may have become a credential: such a one is taken out.
 """
-
-from functools import cache
 
 import msgspec
 
@@ -17,15 +13,9 @@ from memd_daemon.ground.claims import claim_of, verdict
 from memd_daemon.ground.contents import Answer, Unreadable
 from memd_daemon.ground.source import Block, Source
 from memd_daemon.model.event import Anchor
-from memd_daemon.redact import Redactor
 
 ABSENT = "!"
 _TEXT = "~ "
-
-
-@cache
-def _redactor() -> Redactor:
-    return Redactor.default()
 
 
 def is_absence(anchor: Anchor) -> bool:
@@ -41,9 +31,8 @@ def is_parsed(anchor: Anchor) -> bool:
 def judged(anchor: Anchor, source: Source) -> Answer:
     """What the content says of a symbol, lines or claim anchor. Raises Unreadable for a symbol where no grammar reads the file."""
     if anchor.form == "claim":
-        claim = claim_of(anchor.path, anchor.part)
-        found = verdict(claim, source)
-        return Answer() if found.holds else Answer("claim_broken", told_value(claim.name, found.now))
+        found = verdict(claim_of(anchor.path, anchor.part), source)
+        return Answer() if found.holds else Answer("claim_broken", found.now)
     try:
         block = source.block(anchor)
     except NoGrammar:
@@ -51,12 +40,6 @@ def judged(anchor: Anchor, source: Source) -> Answer:
     if block is None:
         return Answer("block_missing")
     return Answer() if source.is_same(anchor, block) else Answer("block_changed")
-
-
-def told_value(name: str, value: str) -> str:
-    """A value as it may be told: without a credential, which its name may be the only sign of."""
-    before = f"{name} = " if name else ""
-    return _redactor().redact(before + value).removeprefix(before)
 
 
 def taken(anchor: Anchor, source: Source, block: Block) -> Anchor:

@@ -76,6 +76,12 @@ class Redactor:
             text = _replaced(text, spans)
         return text
 
+    def redact_lines(self, text: str) -> str:
+        """Likewise with every line in its place: a credential of several lines leaves a marker on each of them."""
+        while spans := self.find(text):
+            text = _replaced(text, spans, keeps_lines=True)
+        return text
+
     def find(self, text: str) -> list[Span]:
         """What one round finds in ``text``, in order and without overlaps."""
         if not text:
@@ -187,11 +193,13 @@ def _outside_markers(text: str, spans: list[Span]) -> list[Span]:
     return [span for span in spans if not inside(span)]
 
 
-def _replaced(text: str, spans: list[Span]) -> str:
+def _replaced(text: str, spans: list[Span], *, keeps_lines: bool = False) -> str:
     parts: list[str] = []
     kept = 0
     for span in spans:
-        parts += (text[kept : span.start], f"[redacted:{span.name}]")
+        marker = f"[redacted:{span.name}]"
+        further = text.count("\n", span.start, span.end) if keeps_lines else 0
+        parts += (text[kept : span.start], "\n".join([marker] * (1 + further)))
         kept = span.end
     parts.append(text[kept:])
     return "".join(parts)

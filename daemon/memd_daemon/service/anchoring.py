@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -22,9 +21,9 @@ from memd_daemon.frames import told
 from memd_daemon.frames.words import target
 from memd_daemon.ground import refused
 from memd_daemon.ground.called import files_called, files_named_in
-from memd_daemon.ground.claims import GONE, Given, claim_of, parse_anchor, verdict
+from memd_daemon.ground.claims import GONE, Given, claim_of, holds_secret, parse_anchor, verdict
 from memd_daemon.ground.contents import Unreadable
-from memd_daemon.ground.judged import ABSENT, taken, told_value
+from memd_daemon.ground.judged import ABSENT, taken
 from memd_daemon.ground.names import parts_of
 from memd_daemon.ground.repository import head_of, relative_path
 from memd_daemon.ground.source import Block, Source
@@ -136,7 +135,7 @@ class _Taking:
 
     def _of_file(self, given: str, path: str, is_proxy: bool) -> ev.Anchor:
         anchor = self._kept(ev.Anchor(path=path, proxy=is_proxy))
-        digest = self._parts.ground.digest(Path(located(self._root, path)))
+        digest = self._parts.ground.digest(self._root, path)
         if digest is None:
             raise errors.AnchorNotAFile(shown(given))
         return msgspec.structs.replace(anchor, digest=digest)
@@ -160,7 +159,7 @@ class _Taking:
     def _source(self, path: str) -> Source:
         if path not in self._sources:
             try:
-                found = self._parts.ground.source(Path(located(self._root, path)), path)
+                found = self._parts.ground.source(self._root, path)
             except Unreadable:
                 raise refused.AnchorPartless(shown(path)) from None
             if found is None:
@@ -215,8 +214,10 @@ class _Taking:
         claim = claim_of(split.path, split.part)
         found = verdict(claim, source)
         if not found.holds:
-            now = "" if found.now == GONE else f" (it is {shown(told_value(claim.name, found.now))} now)"
+            now = "" if found.now == GONE else f" (it is {shown(found.now)} now)"
             raise refused.ClaimNotSo(shown(written(anchor)), now)
+        if holds_secret(claim, source):
+            raise refused.AnchorHoldsSecret
         return anchor
 
 
@@ -269,7 +270,7 @@ def mentions_in(
     anchored = {anchor.path for anchor in anchors}
     paths = (path for path in files_named_in(content, root, cwd) if path not in anchored)
     named = list(islice((path for path in paths if _may_be_mentioned(path)), limits.MENTIONS_MAX))
-    hashed = ((path, parts.ground.digest(Path(located(root, path)))) for path in named)
+    hashed = ((path, parts.ground.digest(root, path)) for path in named)
     commit = head_of(place.checkout) if named else ""
     return tuple(
         ev.Anchor(path=path, digest=digest, checkout_branch=branch, commit=commit) for path, digest in hashed if digest

@@ -5,7 +5,6 @@ moment it was said: a hook cannot know of a pause, so what it wrote aside during
 """
 
 from itertools import islice, zip_longest
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -13,7 +12,6 @@ import msgspec
 from memd_client import wire
 from memd_daemon import limits
 from memd_daemon.ground import repository
-from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
 from memd_daemon.model.turn import Turn, Witness
 from memd_daemon.model.words import Attestation, Kind, Priority, Provenance, SourceType, Surface
@@ -235,7 +233,7 @@ def _commit_anchors(parts: Parts, place: Place, files: list[str]) -> tuple[ev.An
     anchors = []
     for name in files:
         path = repository.relative_path(place.checkout.root, place.checkout.root, repository.clean(name))
-        digest = parts.ground.digest(Path(located(place.checkout.root, path))) if path else None
+        digest = parts.ground.digest(place.checkout.root, path) if path else None
         if path and digest and len(path) <= limits.LINE_MAX_CHARS and is_safe(path):
             anchors.append(ev.Anchor(path=path, digest=digest, checkout_branch=place.checkout.branch))
     return tuple(anchors)

@@ -98,7 +98,7 @@ def known_moves(ledger: LedgerSnapshot, root: str, paths: Iterable[str]) -> dict
 
 def _held_before(parts: Parts, snapshot: Snapshot, root: str, scopes: Sequence[str], path: str) -> Iterator[str]:
     """Paths of the same checkout at which the present content of this file is known to have been."""
-    digest = _digest(parts, Path(located(root, path)))
+    digest = _digest(parts, root, path)
     if digest is None:
         return
     known = parts.known_at(snapshot)
@@ -116,13 +116,13 @@ def _anchored_as(scope: str, digest: bytes, snapshot: Snapshot) -> tuple[str, ..
     return tuple(dict.fromkeys(a.path for note in notes if note for a in note.anchors if a.digest == digest))
 
 
-def _digest(parts: Parts, file: Path) -> bytes | None:
+def _digest(parts: Parts, root: str, path: str) -> bytes | None:
     """The digest of a file that is worth following; None where there is none, or no time."""
     until_ns = time.monotonic_ns() + limits.GROUND_DEADLINE_MS * limits.NS_PER_MS
     try:
-        seen = file.stat()
+        seen = Path(located(root, path)).stat()
         is_fit = limits.MOVED_FILE_MIN_BYTES <= seen.st_size <= limits.MOVED_FILE_MAX_BYTES
-        return parts.ground.digest(file, until_ns) if is_fit and stat.S_ISREG(seen.st_mode) else None
+        return parts.ground.digest(root, path, until_ns) if is_fit and stat.S_ISREG(seen.st_mode) else None
     except (OSError, ValueError, OutOfTime):
         return None
 
@@ -152,7 +152,7 @@ def _status(ground: GroundStatus, moved: Mapping[str, str]) -> GroundStatus:
 def look_around(parts: Parts, place: Place) -> None:
     """Looks at the files of a repository's newest gotchas, so that they are known again wherever they come to be, or are."""
     for path in dict.fromkeys(anchor.path for anchor in _anchors(parts, place)):
-        _digest(parts, Path(located(place.checkout.root, path)))
+        _digest(parts, place.checkout.root, path)
     look_for_gone(parts, place)
 
 

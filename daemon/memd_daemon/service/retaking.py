@@ -1,7 +1,6 @@
 """A note that was looked at and holds: what finds its anchors again, taken anew (staleness.md, `confirm`)."""
 
 import os
-from pathlib import Path
 
 import msgspec
 
@@ -60,16 +59,13 @@ class _Again:
     def _now(self, anchor: ev.Anchor) -> ev.Anchor:
         return msgspec.structs.replace(anchor, checkout_branch=self._place.checkout.branch, commit=self._commit)
 
-    def _file(self, anchor: ev.Anchor) -> Path:
-        return Path(located(self._place.checkout.root, anchor.path))
-
     def _of_file(self, old: ev.Anchor) -> ev.Anchor | None:
-        digest = self._parts.ground.digest(self._file(old))
+        digest = self._parts.ground.digest(self._place.checkout.root, old.path)
         return self._now(msgspec.structs.replace(old, digest=digest)) if digest else None
 
     def _source(self, old: ev.Anchor) -> Source | None:
         try:
-            return self._parts.ground.source(self._file(old), old.path)
+            return self._parts.ground.source(self._place.checkout.root, old.path)
         except Unreadable:
             return None
 
@@ -85,9 +81,8 @@ class _Again:
 
     def _broken(self, old: ev.Anchor) -> ev.Anchor | None:
         """A claim has nothing that could be taken anew: it holds, or it is told that it does not."""
-        path = self._file(old)
         if is_absence(old):
-            holds, now = not os.path.lexists(path), "exists"
+            holds, now = not os.path.lexists(located(self._place.checkout.root, old.path)), "exists"
         else:
             source = self._source(old)
             if source is None:

@@ -16,6 +16,7 @@ import msgspec
 from memd_client import api
 from memd_daemon import limits
 from memd_daemon.frames.lines import ground_lines, verdicts
+from memd_daemon.ground.bare import bare_lines
 from memd_daemon.ground.differing import differing
 from memd_daemon.ground.earlier import Text, Unseen, earlier, present
 from memd_daemon.model.delivery import DeliveryState
@@ -137,7 +138,7 @@ def _diff(root: Path, anchor: Anchor, to: str) -> api.GroundDiffOut:
         new = present(root, anchor, to) or Text("")
     except Unseen:
         return msgspec.structs.replace(made, state="unreadable")
-    diff = differing(old.text, new.text, old.first, new.first)
+    diff = differing(old.text, new.text, old.first, new.first, shown=bare_lines)
     if diff.too_different:
         return msgspec.structs.replace(made, state="too-different")
     return msgspec.structs.replace(made, lines=list(diff.lines), more=diff.more)
