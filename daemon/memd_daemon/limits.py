@@ -176,7 +176,7 @@ COPIED_SHARE: Final = 0.5
 COPIED_RULE_WORDS: Final = 10.0  # in a row that make no directive: who asks for a rule can say it in words of his own
 BURST_NOTES: Final = 5  # of one source within the window, each of which the last supports: nobody says a thing five times
 BURST_WINDOW_MS: Final = 15 * 60 * 1000
-BURST_SHARE: Final = 0.4  # content words in common (Jaccard) by which one note supports another; two findings of one module have 0.1
+BURST_SHARE: Final = 0.4  # content words in common (Jaccard) by which one note supports another; of one module two have 0.1
 BURST_COSINE: Final = 0.76  # likewise of the token table's vectors: rewordings have 0.77 to 0.95, two findings of one module 0.65
 BURST_LOOKED_AT_MAX: Final = 1_000  # notes of the window that a new one is held against: 2 ms
 RESULT_MAX_CHARS: Final = 1024 * 1024  # of one result, its beginning and its end: ten times what a model is shown
@@ -402,7 +402,7 @@ NAMES_KNOWN_MAX: Final = 1_000  # ids and paths whose redaction is remembered: a
 REQUESTS_OPEN_MAX: Final = 1_000  # hook calls whose receipts may still come: they come within milliseconds
 
 # transcripts of clients, by which a turn is known to have been typed
-TRANSCRIPT_READ_BYTES: Final = 8 << 20  # of what was written since the prompt: half an hour of a busy session, parsed in 50 ms
+TRANSCRIPT_READ_BYTES: Final = 8 << 20  # of what was written since the prompt: half an hour of a busy session, parsed in some 10 ms
 TRANSCRIPT_LEAD_BYTES: Final = 512 << 10  # before it, for the rows that the prompt's goes on from: the largest seen is 57 KB
 TRANSCRIPT_FIRST_BYTES: Final = 64 << 10  # of its first line, which says what was started: 22 KB with Codex
 TRANSCRIPT_MAX_BYTES: Final = 2 << 30  # no conversation is larger; only a stretch of it is read
