@@ -188,3 +188,19 @@ def test_a_prompt_out_of_the_spool_becomes_typed_beside_a_live_one(lab: Lab, mem
         terminal.wait_for_text("heard again")
         eventually(lambda: is_typed(memd, "never mock the database", "and go on"), "both are known to be typed")
         terminal.exit()
+
+
+def test_a_note_made_in_the_very_turn_says_that_the_user_said_it(lab: Lab, memd: Memd) -> None:
+    """What binds a turn looks at it: the model's first answer is enough for the transcript to agree."""
+    words = "Never commit to main."
+    record = tool("Bash", command=f"{lab.memd_binary} remember '{words}' --kind finding", description="record")
+    with lab.tui(*ANY_COMMAND) as terminal:
+        lab.model.script(answer(record), answer(text("recorded it")))
+        terminal.trust_folder()
+        terminal.prompt(words)
+        terminal.wait_for_text("recorded it")
+        (note,) = memd.notes()
+        shown = memd.shown(note)
+        terminal.exit()
+    assert [evidence["attestation"] for evidence in note["evidence"]] == ["typed"]
+    assert f"evidence: turn {note['evidence'][0]['turn']} (typed" in shown
