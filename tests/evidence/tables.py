@@ -80,6 +80,73 @@ CONTINUATIONS: Final = [
         "メインにコミットする。注意。",
         ["メインにコミットする。"],
     ),
+    ("a Chinese comma", "变量一定要加引号。", "变量一定要加引号，因为路径里有空格。", ["变量一定要加引号"]),
+    ("an ASCII comma in Chinese", "变量一定要加引号。", "变量一定要加引号,因为路径里有空格。", ["变量一定要加引号"]),
+    ("a Chinese semicolon", "变量一定要加引号。", "变量一定要加引号；路径里有空格。", ["变量一定要加引号"]),
+    ("no mark in Chinese", "变量一定要加引号。", "变量一定要加引号因为路径里有空格。", []),
+    ("a Chinese list's comma", "不要改动测试目录。", "不要改动测试目录、文档目录。", []),
+    ("a Chinese question's rest", "变量一定要加引号。", "变量一定要加引号，对吗？", []),
+    (
+        "a Japanese comma",
+        "必ずブランチを使うこと。",
+        "必ずブランチを使うこと、理由は安全のため。",
+        ["必ずブランチを使うこと"],
+    ),
+    (
+        "a Japanese full-width comma",
+        "必ずブランチを使うこと。",
+        "必ずブランチを使うこと，理由は安全。",
+        ["必ずブランチを使うこと"],
+    ),
+    ("a Japanese comma and a particle", "必ずブランチを使うこと。", "必ずブランチを使うこと、という規則はない。", []),
+    ("a Japanese list's comma", "必ず確認するのは文書。", "必ず確認するのは文書、設定。", []),
+    ("a Japanese question's rest", "必ずブランチを使うこと。", "必ずブランチを使うこと、でしょうか。", []),
+]
+
+KEEP: Final = "Keep the table for now."
+
+# (what the row shows, the turn, what a note that is KEEP has marked)
+QUOTED_BEFORE: Final = [
+    ("straight marks", f'Lee wrote "drop the table." {KEEP}', [KEEP]),
+    ("curly marks", f"Lee wrote “drop the table.” {KEEP}", [KEEP]),
+    ("German marks", f"Lee schrieb „lösch die Tabelle.“ {KEEP}", [KEEP]),
+    ("guillemets", f"Lee schrieb »lösch die Tabelle.« {KEEP}", [KEEP]),
+    ("a quotation alone", f'"Drop the table now." {KEEP}', [KEEP]),
+    ("several sentences quoted", f'Lee wrote "drop it. Drop the table." {KEEP}', [KEEP]),
+    ("a newline behind it", f'Lee wrote "drop the table."\n{KEEP}', [KEEP]),
+    ("an abbreviation", f'Never sign with "we are Acme Inc." {KEEP}', []),
+    ("an ordinal", f'Never name it "the table number 2." {KEEP}', []),
+    ("a word", f'Never write "Approved." {KEEP}', []),
+    ("two words", f'Never write "All approved." {KEEP}', []),
+    ("a word with another mark", f'Never type "we love Yahoo!" {KEEP}', []),
+    ("an ellipsis", f'Lee wrote "drop the table..." {KEEP}', []),
+    ("no stop", f'Lee wrote "drop the table" {KEEP}', []),
+    ("a stop outside", f'Lee wrote "drop the table". {KEEP}', [KEEP]),
+    ("single marks", f"The users' and admins' tables 'go to the users.' {KEEP}", []),
+    ("a bracket", f"Lee wrote (drop the table.) {KEEP}", []),
+    ("code", f"Lee wrote `drop the table.` {KEEP}", []),
+    ("a colon before it", f'Lee wrote: "drop the table." {KEEP}', []),
+    ("what points forward", f'The following is wrong, not "drop the table." {KEEP}', []),
+    ("a small letter", 'Lee wrote "drop the table." keep the table for now.', []),
+    ("no white space", f'Lee wrote "drop the table."{KEEP}', []),
+    ("a dash behind it", f'Lee wrote "drop the table." - {KEEP}', []),
+    ("a question behind it", 'Lee wrote "drop the table." Keep the table for now?', []),
+    ("a quotation that never ends", f'Lee wrote "drop and "drop the table." {KEEP}', []),
+    ("marks that cross", f'Lee wrote "drop the table now." or drop it all." {KEEP}', []),
+]
+
+# (what the row shows, a turn which is the note too, what of it is marked)
+DASHES: Final = [
+    ("a copula", _ := "Один модуль — этого вполне достаточно.", [_]),
+    ("a copula with small letters", _ := "Главное правило — простота.", [_]),
+    ("a clause in French", _ := "Une branche suffit — évite les autres.", [_]),
+    ("a clause in English", _ := "One branch will do — avoid the others.", [_]),
+    ("a name", "Никогда не пушь в мейн — Линус.", []),
+    ("a name behind a full stop", "Никогда не пушь в мейн. — Линус Торвальдс", []),
+    ("small letters behind a full stop", "Никогда не пушь в мейн. — линус", []),
+    ("a name with a small particle", "Никогда не пушь в мейн — де Голль", []),
+    ("ASCII behind a full stop", "Never commit to main. — linus", []),
+    ("a name without letter case", "絶対にメインへ入れるな — 田中", []),
 ]
 
 WHOLE_SENTENCES: Final = [
@@ -120,6 +187,11 @@ WHOLE_SENTENCES: Final = [
 ]  # fmt: skip
 
 ENDS_THAT_ARE_NONE: Final = [
+    (
+        "an exception from a quoted one",
+        'Lee says "we never push it." Unless the build is red.',
+        "Unless the build is red.",
+    ),
     ("a title", "Never trust what Dr. Foo said here.", "Foo said here."),
     ("e.g.", "Never use tools, e.g. Black or yapf on it.", "Black or yapf on it."),
     ("i.e.", "Never do it, i.e. Commit straight to main.", "Commit straight to main."),

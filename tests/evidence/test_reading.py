@@ -41,6 +41,18 @@ def test_a_fragment_is_no_sentence(what: str, turn: str, fragment: str) -> None:
     assert (marked(turn, fragment), marked(turn, turn)) == ([], [turn])
 
 
+@pytest.mark.parametrize(("what", "turn", "spans"), tables.QUOTED_BEFORE, ids=ids(tables.QUOTED_BEFORE))
+def test_a_quoted_sentence_may_end_the_one_around_it(what: str, turn: str, spans: list[str]) -> None:
+    """With its own full stop in double marks, and a capital behind them; a quoted word ends nothing."""
+    assert marked(turn, "Keep the table for now.") == spans
+
+
+@pytest.mark.parametrize(("what", "turn", "spans"), tables.DASHES, ids=ids(tables.DASHES))
+def test_a_name_behind_a_dash_says_whose_words_they_are(what: str, turn: str, spans: list[str]) -> None:
+    """A dash in the place of a verb does not."""
+    assert marked(turn, turn) == spans
+
+
 @pytest.mark.parametrize(("language", "turn", "sentence"), tables.LANGUAGES, ids=ids(tables.LANGUAGES))
 def test_sentences_of_any_language(language: str, turn: str, sentence: str) -> None:
     """The second sentence counts, without its last character or its first it does not."""
@@ -130,7 +142,10 @@ def test_a_part_of_a_sentence_quotes_the_whole(turn: str, note: str, quoted: lis
     [
         ([NEVER := "Never commit to main. Always write a test."], NEVER, 1),
         ([NEVER], "Always write a test.", 1),
-        ([NEVER], "User: never commit to main. Always write a test", 1),
+        ([NEVER], "User: never commit to main. Always write a test", 0),
+        ([NEVER], "User:\n\nNever commit to main. Always write a test.", 0),
+        ([NEVER], "Never commit to main. User: always write a test.", 0),
+        (["The user: never commit to main."], "The user: never commit to main.", 1),
         ([NEVER], "Always write a test. Never commit to main.", 0),
         ([NEVER], "Never commit to main. So we branch.", 0),
         (["Never commit to main.", "Always write a test."], NEVER, 0),
@@ -143,7 +158,7 @@ def test_a_part_of_a_sentence_quotes_the_whole(turn: str, note: str, quoted: lis
     ],
 )
 def test_a_content_is_covered_by_one_turn(turns: list[str], note: str, whole: int) -> None:
-    """In the turn's order, with nothing but punctuation, markers and `User:` between; of several turns the newest."""
+    """In the turn's order, with punctuation and markers between, and no label; of several turns the newest."""
     assert read(note, [Said(n, text) for n, text in enumerate(turns, 1)]).whole == whole
 
 

@@ -36,10 +36,10 @@ class Enclosed(NamedTuple):
     torn: int  # where a quotation begins that never ends; -1 where none does
     stray: int  # behind the last mark that ends a quotation that never began; -1 where none does
 
-    def end_of(self, at: int) -> int:
-        """The end of the stretch that ``at`` lies in; 0 where it lies in none."""
+    def around(self, at: int) -> tuple[int, int, str] | None:
+        """The stretch that ``at`` lies in; None where it lies in none."""
         before = bisect_right(self.stretches, at, key=itemgetter(0)) - 1
-        return self.stretches[before][1] if before >= 0 and at < self.stretches[before][1] else 0
+        return self.stretches[before] if before >= 0 and at < self.stretches[before][1] else None
 
     def begun_at(self, at: int) -> tuple[int, str]:
         """The end of the stretch that begins at ``at`` and what it is; (0, "") where none does."""

@@ -2,7 +2,8 @@
 
 An end too many makes a part of what somebody said look whole, on the side of what was said as on the side of what quotes it;
 an end too few only makes a sentence longer, so that less matches. So of the standard's ends these count not: at a newline
-alone; inside quotation marks, brackets and code (enclosed.py); at `.`, `!` or `?` without white space behind; after an
+alone; inside quotation marks, brackets and code (enclosed.py), save that a sentence that is quoted with its own full stop may end
+the one around it (`Lee wrote "drop the table." Keep it.`); at `.`, `!` or `?` without white space behind; after an
 abbreviation, an initial, a number that may be an ordinal, an ellipsis; before a word that takes something back (`Except in
 tests.`). An empty line and a list marker do end one (blocks.py).
 
@@ -16,9 +17,10 @@ from typing import Final
 
 from memd_daemon import limits
 from memd_daemon.evidence import wording
-from memd_daemon.evidence.enclosed import Enclosed
+from memd_daemon.evidence.enclosed import QUOTE, Enclosed
 from memd_daemon.evidence.folding import plain
-from memd_daemon.evidence.signs import CLOSERS, CONTINUE, ELLIPSES, STOPS, TERMINATORS, WIDE
+from memd_daemon.evidence.signs import CLOSERS, CONTINUE, DOUBLE, ELLIPSES, GUILLEMETS, STOPS, TERMINATORS, WIDE
+from memd_daemon.evidence.words import weight
 
 _TERMINATED: Final = re.compile(f"[{re.escape(TERMINATORS + ELLIPSES)}]+")
 _NOT_SPACE: Final = re.compile(r"\S")
@@ -28,6 +30,7 @@ _IS_SYLLABLE: Final = re.compile("[\uac00-\ud7a3]")  # a word of one letter is a
 _VOWELS: Final = frozenset("aeiouyäöüáéíóúàèìòùâêîôûåæøœ")
 _OPENS: Final = "(\"'“„«‘‚‹[{*_¿¡"
 _DOTS: Final = frozenset(STOPS)
+_WHOLLY_MARKED: Final = DOUBLE | GUILLEMETS.keys()
 
 
 def ends(text: str, start: int, end: int, inside: Enclosed) -> list[tuple[int, int]]:
@@ -37,9 +40,13 @@ def ends(text: str, start: int, end: int, inside: Enclosed) -> list[tuple[int, i
     at = start
     while (run := _TERMINATED.search(text, at, end)) is not None:
         at = run.end()
-        beyond = inside.end_of(run.start())
-        if beyond:
-            at = max(at, beyond)
+        stretch = inside.around(run.start())
+        if stretch is not None:
+            at = max(at, stretch[1])
+            follows = _NOT_SPACE.search(text, at, end)
+            if follows is not None and _is_end_of_quoted(text, stretch, follows.start(), end):
+                found.append((first, at))
+                first = at = follows.start()
             continue
         last = _behind_closers(text, at, end)
         follows = _NOT_SPACE.search(text, last, end)
@@ -72,6 +79,22 @@ def _is_end(text: str, first: int, run: re.Match[str], last: int, follows: int, 
     if signs in _DOTS and _is_abbreviated(text, first, run.start(), text[follows]):
         return False
     return not takes_back(text, follows, end)
+
+
+def _is_end_of_quoted(text: str, stretch: tuple[int, int, str], follows: int, end: int) -> bool:
+    """Whether a sentence ends with the quotation ``stretch``: that is a sentence with its own full stop, and a new one begins.
+
+    A quoted word (`"Inc."`, `"Yahoo!"`) may stand within a sentence, and so may one in single marks, which pass for apostrophes.
+    """
+    start, last, kind = stretch
+    words, dot = text[start + 1 : last - 1], last - 2
+    if kind != QUOTE or follows == last or words[-1:] not in _DOTS or not text[follows].isupper():
+        return False
+    if not {text[start], text[last - 1]} <= _WHOLLY_MARKED or not _WHOLLY_MARKED.isdisjoint(words):
+        return False
+    if text[dot - 1] in TERMINATORS or text[dot - 1] in ELLIPSES or weight(plain(words)) < limits.EVIDENCE_MATCH_WEIGHT:
+        return False
+    return not (_is_abbreviated(text, start + 1, dot, text[follows]) or takes_back(text, follows, end))
 
 
 def _goes_on_small(text: str, follows: int, end: int) -> bool:

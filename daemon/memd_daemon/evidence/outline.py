@@ -26,7 +26,7 @@ from memd_daemon.evidence.signs import CLOSERS, ELLIPSES, TERMINATORS
 _COLON_WITHIN: Final = re.compile(r"[:：](?=\s)|：")
 _LABEL: Final = re.compile(r"user ?[:：]\s*(?=\S)", re.IGNORECASE)
 _STRUCK: Final = re.compile(r"~~|<!--|<(?:del|s|strike|q|blockquote)\b|\[redacted:", re.IGNORECASE)
-_ATTRIBUTED: Final = re.compile(r"(?:^|\s)(?:--|[—–―])\s?[^\W\d_a-z]\w*\.?(?: \w+\.?){0,3}$")
+_ATTRIBUTED: Final = re.compile(r"(?:^|\s)(?:--|[—–―])\s?([^\W\d_])\w*\.?(?: \w+\.?){0,3}$")
 _LABELS: Final = ("user:", "user :")
 _COLONS: Final = ":："
 _BROKEN_OFF: Final = frozenset(",;、，；–—-([{（")
@@ -164,7 +164,7 @@ class _Outliner:
         last = len(self.found) - 1
         text, sentence = self.text, self.found[last]
         self.torn = self.torn or inside.torn >= 0
-        if _ATTRIBUTED.search(text, max(block.start, block.end - limits.EVIDENCE_NAME_MAX_CHARS), block.end):
+        if _is_attributed(text, block):
             self.found[first:] = [each._replace(stands=False) for each in self.found[first:]]
         body = text[sentence.start : sentence.end].rstrip(_MARKUP)
         is_listed = follows is not None and follows.kind == bl.LISTED and block.kind != bl.LISTED
@@ -184,6 +184,20 @@ class _Outliner:
         if block is None or block.kind != bl.PROSE:
             return False
         return not (pastes.is_long(block) or pastes.is_machine_made(self.text, block))
+
+
+def _is_attributed(text: str, block: bl.Block) -> bool:
+    """Whether a paragraph ends in a dash and a name, which says whose words it is.
+
+    Small letters are one only behind a full stop, else the dash may be a verb's place (`Один модуль — этого достаточно.`); in
+    other languages than English also with a capital among them (`— де Голль`).
+    """
+    name = _ATTRIBUTED.search(text, max(block.start, block.end - limits.EVIDENCE_NAME_MAX_CHARS), block.end)
+    if name is None or not name.group(1).islower():
+        return name is not None
+    if not name.group().isascii() and any(word[0].isupper() for word in name.group().split()):
+        return True
+    return text[block.start : name.start()].rstrip()[-1:] in {*TERMINATORS, *CLOSERS}
 
 
 def _breaks_off(body: str) -> bool:

@@ -11,14 +11,17 @@ import msgspec
 from memd_daemon import limits
 from memd_daemon.evidence.folding import Folded, folded, plain
 from memd_daemon.evidence.outline import Sentence, outline, says
-from memd_daemon.evidence.signs import IS_UNSPACED, SPACED, STOPS, TERMINATORS, WIDE
+from memd_daemon.evidence.signs import IS_UNSPACED, SPACED, STOPS, TERMINATORS, UNSPACED, WIDE
 from memd_daemon.evidence.words import runs, weight
 
 _FINAL: Final = "".join(sorted(set(TERMINATORS) - set("?")))
 _TRAILS_OFF: Final = ".."  # an ellipsis, folded: what has one is not whole without it
 _BUCKET: Final = 2
 _AFTER: Final = frozenset(",;:)\"'" + STOPS + SPACED)
-_GLUE: Final = re.compile(r"(?:\s|user ?[:：]|[-*+•.!。．·)(]|\d{1,3}(?=[.)]))+", re.IGNORECASE)
+_NOBODYS: Final = r"\s|[-*+•.!。．·)(]|\d{1,3}(?=[.)])"
+_BARE: Final = re.compile(rf"(?:{_NOBODYS})+")
+_GLUE: Final = re.compile(rf"(?:user ?[:：]|{_NOBODYS})+", re.IGNORECASE)
+_GOES_ON: Final = re.compile(rf"(?<=[{UNSPACED}])[,;]|(?<=[\u3040-\u309f])、(?![とっなのかがはをに])")
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -44,7 +47,10 @@ class Quoted(msgspec.Struct, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """``whole`` is the turn whose statements, in its order, cover the content from end to end; 0 where no one turn does."""
+    """``whole`` is the turn whose statements, in its order, cover the content from end to end; 0 where no one turn does.
+
+    A `User:` in the content is not the user's, so a content that has one is not covered.
+    """
 
     spans: tuple[Span, ...] = ()
     quoted: tuple[Quoted, ...] = ()
@@ -167,7 +173,7 @@ def _may_end(page: _Page, end: int, limit: int) -> bool:
     if end >= limit:
         return True
     is_unspaced = IS_UNSPACED.match(text[end - 1]) is not None
-    if text[end] in WIDE or (is_unspaced and text[end] == "!"):
+    if text[end] in WIDE or (is_unspaced and text[end] == "!") or _GOES_ON.match(text, end):
         return True
     signs = end
     while signs < limit and text[signs] in _AFTER:
@@ -226,7 +232,7 @@ def _introducing(told: _Told, found: list[_Match]) -> list[_Match]:
 
 def _long_enough(page: _Page, told: _Told, found: list[_Match]) -> list[_Match]:
     """Without what is too short to say anything by itself: `Yes.` needs its neighbour, or to be all there is."""
-    if _covers(page, found):
+    if _covers(page, found, _GLUE):
         return found
     at = {(match.note, match.told) for match in found}
     needed = {number for match in found for number in told.sentences[match.told].needs}
@@ -239,16 +245,16 @@ def _long_enough(page: _Page, told: _Told, found: list[_Match]) -> list[_Match]:
     return [m for m in found if told.weight(m.told) >= limits.EVIDENCE_MATCH_WEIGHT or leans(m)]
 
 
-def _covers(page: _Page, found: list[_Match]) -> bool:
-    """Whether the matches are all of the page, in the order of the turn."""
+def _covers(page: _Page, found: list[_Match], glue: re.Pattern[str]) -> bool:
+    """Whether the matches are all of the page but for ``glue`` between them, in the order of the turn."""
     if not found or any(one.told >= other.told for one, other in pairwise(found)):
         return False
     text, at = page.fold.text, 0
     for match in found:
-        if text[at : page.starts[match.note]] and not _GLUE.fullmatch(text[at : page.starts[match.note]]):
+        if text[at : page.starts[match.note]] and not glue.fullmatch(text[at : page.starts[match.note]]):
             return False
         at = match.end
-    return not text[at:] or _GLUE.fullmatch(text[at:]) is not None
+    return not text[at:] or glue.fullmatch(text[at:]) is not None
 
 
 def _span(page: _Page, match: _Match, turn: int) -> Span:
@@ -311,7 +317,7 @@ def read(content: str, turns: Sequence[Said]) -> Reading:
     """
     page = _Page(content)
     readings = [(told, _matches(page, told)) for told in _told(page, turns)]
-    whole = next((told.number for told, found in readings if _covers(page, found)), 0)
+    whole = next((told.number for told, found in readings if _covers(page, found, _BARE)), 0)
     spans: list[Span] = []
     quoted: list[Quoted] = []
     for told, found in sorted(readings, key=lambda reading: reading[0].number != whole):
