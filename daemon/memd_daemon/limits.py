@@ -411,8 +411,7 @@ RAISE_SETTLES_MS: Final = 600_000  # the longest that a client lets one command 
 WITNESSES_LOOKED_AT: Final = 50  # turns of a session, for a live one that a turn out of the spool can lean on
 LOOK_PAUSE_MS: Final = 1_000  # before the first look at a turn behind a hook's answer; each further pause is twice as long
 LOOKS_MAX: Final = 10  # so the last comes after RAISE_SETTLES_MS; what did not agree by then is looked at when it is asked for
-LOOKS_AWAITED_MAX: Final = 1_000  # turns that are looked at again behind hooks' answers: the oldest goes
-FINDINGS_KNOWN_MAX: Final = 1_000  # of turns whose transcript has not grown since
+LOOKS_KEPT_MAX: Final = 1_000  # turns that are looked at again, and findings of what has not grown: the oldest goes
 
 # calls of memd's own tools
 CALL_DIGEST_BYTES: Final = 16  # by which the call that was held back is known when it comes again

@@ -32,7 +32,7 @@ class Unsettled:
         """Hooks of its session that come later look at it."""
         with self._lock:
             self._awaited[number] = Awaited(session=session, next_ms=now_ms + limits.LOOK_PAUSE_MS)
-            if len(self._awaited) > limits.LOOKS_AWAITED_MAX:
+            if len(self._awaited) > limits.LOOKS_KEPT_MAX:
                 self._awaited.popitem(last=False)
 
     def due(self, session: str, now_ms: int) -> list[int]:
@@ -70,5 +70,5 @@ class Unsettled:
     def keep(self, number: int, size: int, finding: Finding) -> None:
         with self._lock:
             self._found[number] = (size, finding)
-            if len(self._found) > limits.FINDINGS_KNOWN_MAX:
+            if len(self._found) > limits.LOOKS_KEPT_MAX:
                 self._found.popitem(last=False)
