@@ -31,7 +31,7 @@ from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
 from memd_daemon.model.view import GroundStatus
 from memd_daemon.service import text
-from memd_daemon.service.given import encodable, kept_whole, on_one_line, refuse_lines, refuse_many, shown
+from memd_daemon.service.given import encodable, kept_whole, refuse_lines, refuse_many, shown
 from memd_daemon.service.names import is_safe
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place
@@ -85,10 +85,10 @@ class _Taking:
         encodable(given, "anchor")
         if len(given) > limits.PATH_MAX_CHARS:
             raise errors.TextTooLong("anchor", len(given), limits.PATH_MAX_CHARS)
-        refuse_lines(given, "anchor")
         whole = relative_path(self._root, self._cwd, given)
         if whole is not None and self._is_there(whole):
             return self._of_file(given, whole, is_proxy)
+        refuse_lines(given, "anchor")  # a file may be called so, and nothing else
         split = parse_anchor(text.normal(given))
         if is_proxy and split.form != "file":
             raise refused.ProxyIsAFile(shown(given))
@@ -103,9 +103,11 @@ class _Taking:
         return os.path.lexists(located(self._root, path))
 
     def _kept(self, anchor: ev.Anchor) -> ev.Anchor:
-        """Raises NameHoldsSecret, AnchorHoldsSecret, TextTooLong, NotOneLine."""
+        """Raises NameHoldsSecret, AnchorHoldsSecret, TextTooLong."""
         kept_whole(anchor.path, "anchor")
-        said = on_one_line(written(anchor), "anchor")
+        said = written(anchor)
+        if len(said) > limits.LINE_MAX_CHARS:
+            raise errors.TextTooLong("anchor", len(said), limits.LINE_MAX_CHARS)
         if self._parts.redact(said) != said:
             raise refused.AnchorHoldsSecret
         return msgspec.structs.replace(anchor, checkout_branch=self._place.checkout.branch, commit=self._commit)
