@@ -8,7 +8,7 @@ sentence that is missed is still quoted below the note. Where the rules are:
 
 - folding.py: what counts as the same words;
 - endings.py, enclosed.py: where a sentence ends, and what lies in quotation marks, brackets and code;
-- blocks.py, pastes.py, questions.py: what is no statement at all;
+- blocks.py, pastes.py, echoes.py, questions.py: what is no statement at all;
 - outline.py: what a sentence hangs on, and counts only together with;
 - reading.py: the comparison; stripes.py: what is shown of it.
 
@@ -17,6 +17,7 @@ Of a turn the first `limits.EVIDENCE_TURN_LOOKED_AT_CHARS` are looked at, of all
 redaction mark never counts, since what was taken out cannot be compared.
 """
 
+from memd_daemon.evidence.echoes import echoes
 from memd_daemon.evidence.folding import Folded, find_excerpt, folded
 from memd_daemon.evidence.reading import Quoted, Reading, Said, Span, Statement, bindable, read, sentences, statements
 from memd_daemon.evidence.stripes import Stripe, striped
@@ -30,6 +31,7 @@ __all__ = [
     "Statement",
     "Stripe",
     "bindable",
+    "echoes",
     "find_excerpt",
     "folded",
     "read",

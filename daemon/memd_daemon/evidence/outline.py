@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from memd_daemon import limits
 from memd_daemon.evidence import blocks as bl
 from memd_daemon.evidence import pastes, wording
+from memd_daemon.evidence.echoes import echoes
 from memd_daemon.evidence.enclosed import CODE, NOTHING, QUOTE, Enclosed, enclosed, opens_with
 from memd_daemon.evidence.endings import ends, takes_back
 from memd_daemon.evidence.folding import plain
@@ -58,6 +59,7 @@ class _Outliner:
         self.torn = self.foreign = False
         self.broken = -1  # the last sentence, where the text broke off with it
         self.list_intro: tuple[int, ...] = ()
+        self.echoes = [] if self.is_note else echoes(self.text)
         self.items: list[tuple[int, int]] = []  # indent and last sentence of the items that are open
 
     def outline(self) -> list[Sentence]:
@@ -122,7 +124,7 @@ class _Outliner:
         if self.is_note:
             return False
         self.foreign = self.foreign or pastes.is_forwarded(self.text, block)
-        return self.foreign or pastes.is_long(block) or pastes.is_machine_made(self.text, block)
+        return self.foreign or self._is_paste(block)
 
     def _governors(self, block: bl.Block, first: int) -> tuple[int, ...]:
         if block.kind == bl.LISTED:
@@ -183,7 +185,11 @@ class _Outliner:
     def _is_own_prose(self, block: bl.Block | None) -> bool:
         if block is None or block.kind != bl.PROSE:
             return False
-        return not (pastes.is_long(block) or pastes.is_machine_made(self.text, block))
+        return not self._is_paste(block)
+
+    def _is_paste(self, block: bl.Block) -> bool:
+        is_echo = any(start < block.end and block.start < end for start, end in self.echoes)
+        return is_echo or pastes.is_long(block) or pastes.is_machine_made(self.text, block)
 
 
 def _is_attributed(text: str, block: bl.Block) -> bool:

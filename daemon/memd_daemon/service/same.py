@@ -9,9 +9,11 @@ Two texts that differ in a number, an identifier, a path or a negation are two c
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
 
 from memd_client import api
 from memd_daemon import errors, limits
+from memd_daemon.evidence import echoes
 from memd_daemon.frames import told
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
@@ -75,7 +77,7 @@ def why_an_echo(parts: Parts, snapshot: Snapshot, wanted: Wanted, note: Note, as
     if any(n.session in own for n in voices):
         return told.SAID_BEFORE
     claims = {n.uid for n in voices} | set(snapshot.absorbed_by(note.uid))
-    if _was_shown(parts, claims, own):
+    if _was_shown(parts, claims, own) or _was_pasted(snapshot, voices, own):
         return told.WAS_SHOWN
     if any(n.session in kin for n in voices if n.session):
         return told.KIN_SAID
@@ -92,6 +94,18 @@ def _was_shown(parts: Parts, claims: Collection[bytes], sessions: Iterable[str])
     """Whether any of the sessions was ever shown the note, or one of those that say the same."""
     with parts.ledger.read() as ledger:
         return any(ledger.was_shown(uid, session) for session in sessions for uid in claims)
+
+
+def _was_pasted(snapshot: Snapshot, voices: Iterable[Note], sessions: Iterable[str]) -> bool:
+    """Whether a prompt of the sessions has one of the notes in memd's own words: who pastes a bundle shows what is in it."""
+    said = [words for note in voices if (words := snapshot.text(note.shown.content))]
+    for session in sessions:
+        for turn in islice(snapshot.turns(session=session), limits.EVIDENCE_TURNS_MAX):
+            if echoes(turn.text) and any(
+                text.shared(words, turn.text) >= limits.DERIVED_SHINGLE_SHARE for words in said
+            ):
+                return True
+    return False
 
 
 def _began_unheard(parts: Parts, own: Sequence[str]) -> bool:
