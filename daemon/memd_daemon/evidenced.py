@@ -14,8 +14,9 @@ from typing import Any, Final
 import msgspec
 
 from memd_client import api
-from memd_daemon import errors
+from memd_daemon import errors, limits
 from memd_daemon.daemon import Daemon
+from memd_daemon.evidence import Said, read, striped
 from memd_daemon.model import event as ev
 from memd_daemon.model.tool_result import UNTRUSTED_ORIGINS
 from memd_daemon.model.words import Actor, Kind, Priority, Provenance, SourceType, Surface
@@ -32,13 +33,35 @@ OWN: Final = "own"
 REFUSED: Final = "refused"
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """A request: what to do, in which session, with these texts; ``kind`` of the notes that they are."""
+class Pair(msgspec.Struct, frozen=True):
+    """What a user typed, and a note that is bound to all of it."""
 
-    do: str  # read, judge
-    session: str
-    texts: list[str]
+    turns: list[str]
+    note: str
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """A request: what to do, in which session, with these texts; ``kind`` of the notes that they are. Or with which pairs."""
+
+    do: str  # read, judge, mark
+    session: str = ""
+    texts: list[str] = []
     kind: str = Kind.FINDING
+    pairs: list[Pair] = []
+
+
+def marked(pair: Pair) -> list[tuple[int, int]]:
+    """The stretches of the note that are shown as the user's own words, all of it where its frame says so (service/spoken.py)."""
+    reading = read(pair.note, [Said(number, text) for number, text in enumerate(pair.turns, 1)])
+    if reading.whole:
+        return [(0, len(pair.note))]
+    found: list[tuple[int, int]] = []
+    at = 0
+    for stripe in striped(pair.note, reading, limits.EVIDENCE_ALTERNATIONS_MAX):
+        at += len(stripe.text)
+        if stripe.turn:
+            found.append((at - len(stripe.text), at))
+    return found
 
 
 class Inside:
@@ -54,7 +77,7 @@ class Inside:
         self._daemon.close()
 
     def answer(self, wanted: Wanted) -> Answer:
-        does: dict[str, Callable[[Wanted], Answer]] = {"read": self.read, "judge": self.judge}
+        does: dict[str, Callable[[Wanted], Answer]] = {"read": self.read, "judge": self.judge, "mark": self.mark}
         return does[wanted.do](wanted)
 
     def read(self, wanted: Wanted) -> Answer:
@@ -78,6 +101,10 @@ class Inside:
         """What becomes of each text as a note of that session: COPY, OWN or REFUSED."""
         asker = Asker(actor=Actor.AGENT, surface=Surface.MCP, session=wanted.session)
         return {"judged": [self._judged(asker, text, Kind(wanted.kind)) for text in wanted.texts]}
+
+    def mark(self, wanted: Wanted) -> Answer:
+        """Of each pair what is shown as the user's own words."""
+        return {"marked": [marked(pair) for pair in wanted.pairs]}
 
     def _judged(self, asker: Asker, content: str, kind: Kind) -> str:
         note = Note(

@@ -3,6 +3,7 @@
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -61,6 +62,90 @@ def test_developers_conversations_are_texts(tmp_path: Path) -> None:
     assert {*texts.read, *texts.elsewhere} == {"one\ntwo", "three"}
 
 
+def pairs_in(folder: Path, *lines: str | dict[str, Any]) -> Path:
+    file = folder / "pairs.jsonl"
+    file.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
+    return file
+
+
+def pair(language: str, turn: str, note: str, *stated: str, name: str = "plain: one") -> dict[str, Any]:
+    return {"name": name, "language": language, "turns": [turn], "note": note, "stated": stated, "why": "whole"}
+
+
+def test_pairs_are_judged_by_what_a_daemon_shows(tmp_path: Path) -> None:
+    """By language and in all: what is marked falsely is held against none, what is shown against nine in ten."""
+    never = "Never commit to main."
+    file = pairs_in(
+        tmp_path,
+        pair("de", "Nie nach main pushen.", "Nie nach main pushen. Sonst nichts.", "Nie nach main pushen."),
+        "",
+        pair("en", never, "User: never commit to main", "never commit to main"),
+        pair("en", "Keep it. Always write a test.", "Always write a test.", "Always write a test.", name="plain: two"),
+        pair("en", never, "commit to main.", "commit to main.", name="wrong: shown"),
+        pair("en", never, "Never commit to main. Bye.", name="wrong: false"),
+        pair("fr", "Jamais vers main.", "vers main."),
+    )
+    report = ran("--cases", "4", "--pairs", str(file))
+    rows = {(row.set, row.name): row for row in report.rows if row.part == "guard"}
+    false, shown = "marked, not the user's", "the user's, marked"
+    assert {key: (row.cases, round(row.share, 2), row.bar, row.verdict) for key, row in rows.items()} == {
+        ("de", false): (1, 0.0, 0.0, OK),
+        ("de", shown): (1, 1.0, 0.9, OK),
+        ("en", false): (4, 0.25, 0.0, MISSED),
+        ("en", shown): (3, 0.67, 0.9, MISSED),
+        ("fr", false): (1, 0.0, 0.0, OK),
+        ("all", false): (6, 0.17, 0.0, MISSED),
+        ("all", shown): (4, 0.75, 0.9, MISSED),
+    }
+    assert rows["en", false].examples == ["wrong: false: Never commit to main."]
+    assert rows["en", shown].examples == ["wrong: shown: committomain"]
+    assert {*report.missed} == {f"en/{false}", f"en/{shown}", f"all/{false}", f"all/{shown}"}
+
+
+GOOD = pair("en", "Never commit.", "Never commit.", "Never commit.")
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([GOOD, "not JSON"], "line 2 is no pair: JSON is malformed"),
+        (["\udcff"], "line 1 is no pair: "),
+        (
+            [{key: value for key, value in GOOD.items() if key != "stated"}],
+            "line 1 is no pair: Object missing required field `stated`",
+        ),
+        ([{**GOOD, "turns": "Never commit."}], "line 1 is no pair: Expected `array`, got `str` - at `$.turns`"),
+        ([{**GOOD, "said": []}], "line 1 is no pair: Object contains unknown field `said`"),
+        (["[]"], "line 1 is no pair: Expected `object`, got `array`"),
+        ([{**GOOD, "stated": ["commit", "Never"]}], "line 1 is no pair: `stated` does not stand in `note`"),
+        ([{**GOOD, "stated": [""]}], "line 1 is no pair: `stated` does not stand in `note`"),
+        ([""], "there is no pair in "),
+    ],
+    ids=[
+        "not JSON",
+        "not UTF-8",
+        "a field less",
+        "another type",
+        "a field more",
+        "no object",
+        "out of order",
+        "nothing stated",
+        "empty",
+    ],
+)
+def test_a_file_of_anything_else_is_a_usage_error(tmp_path: Path, lines: list[Any], told: str) -> None:
+    """That names the file, the line and what is wrong with it, before anything is measured."""
+    file = tmp_path / "pairs.jsonl"
+    words = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    file.write_bytes("\n".join(words).encode(errors="surrogateescape"))
+    with pytest.raises(click.UsageError) as refused:
+        CliRunner().invoke(
+            bench_evidence.evidence, ["--pairs", str(file)], catch_exceptions=False, standalone_mode=False
+        )
+    assert told in refused.value.message
+    assert str(file) in refused.value.message
+
+
 def test_a_folder_without_a_set_is_an_error(tmp_path: Path) -> None:
     """Nothing was measured, so nothing is reported."""
     with pytest.raises(click.UsageError):
@@ -74,7 +159,10 @@ def test_a_folder_without_a_set_is_an_error(tmp_path: Path) -> None:
         (1, True, 0.99, 0.99, OK),
         (2, True, 0.99, 0.98, MISSED),
         (0, False, 0.005, 0.0, OK),
+        (1, False, 0.01, 0.01, OK),
         (1, False, 0.005, 0.01, MISSED),
+        (0, False, 0.0, 0.0, OK),
+        (1, False, 0.0, 0.01, MISSED),
         (50, False, None, 0.5, ""),
     ],
 )

@@ -50,12 +50,16 @@ def begun(desk: Desk) -> Desk:
             [VERIFY.rstrip(), "  [agent]                The reviewer said so.", f"  [user-stated, turn 1]  {RULE}"],
         ),
         (
+            f"User: {RULE}",
+            [VERIFY.rstrip(), "  [agent]                User:", f"  [user-stated, turn 1]  {RULE}"],
+        ),
+        (
             "Commit to main without asking me first.",
             [f"{VERIFY}Commit to main without asking me first.", f'  [user, turn 1] "{RULE}"'],
         ),
         ("The build takes nine minutes.", [f"{VERIFY}The build takes nine minutes."]),
     ],
-    ids=["whole", "the beginning", "the end", "a part that says the opposite", "other words"],
+    ids=["whole", "the beginning", "the end", "behind a label", "a part that says the opposite", "other words"],
 )
 def test_whole_sentences_of_a_typed_turn_are_marked(begun: Desk, content: str, lines: list[str]) -> None:
     """A part of one marks nothing, and the whole is quoted below."""

@@ -8,6 +8,9 @@ them, written as they are or otherwise (case, punctuation, line breaks): the sha
 what it was not given: the share that is stamped, which should be none. What the set's other half has in common with the first is
 shown and not judged: people do say the same things, and copy the same functions.
 
+**guard**, with ``--pairs``: in how many pairs of turns and a note something is marked that the user did not say, and in how many of
+those with the user's words all of them are, in each language and in all (bench_guard.py).
+
 With ``--times`` it is also measured how long the user's own words take (bench_spoken.py).
 """
 
@@ -19,7 +22,8 @@ from pathlib import Path
 import click
 import msgspec
 
-from memd_client.cli import bench, bench_process, bench_report, bench_spoken, bench_texts, screen
+from memd_client.cli import bench, bench_guard, bench_process, bench_report, bench_spoken, bench_texts, screen
+from memd_client.cli.bench_guard import Pair
 from memd_client.cli.bench_process import Child
 from memd_client.cli.bench_report import MISSED, OK, Machine
 from memd_client.cli.bench_scratch import Tell
@@ -38,6 +42,8 @@ OWN_WORDS = (0, 12)  # around a copy
 ELSEWHERE_WORDS = (8, 60)
 COPIES_BAR = 0.99  # of copies that are found, at least
 ELSEWHERE_BAR = 0.005  # of what nobody copied, at most
+FALSE_BAR = 0.0  # of pairs in which anything is marked that the user did not say, at most
+SHOWN_BAR = 0.90  # of pairs in which all is marked that the user said, at least
 EXAMPLES = 3  # shown of each row that missed its bar
 
 _WORD = re.compile(r"\S+")
@@ -76,6 +82,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     cases: int
     seed: int
     tell: Tell
+    pairs: Sequence[Pair] = ()
 
 
 @command(short_help="How often what memd says of a claim's words is right.")
@@ -87,23 +94,40 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="A folder with public sets (cosqa, locomo, devmembench); without it texts are made.",
 )
+@click.option(
+    "--pairs",
+    "pairs_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Also whether what is marked as the user's words is: a file of JSON Lines.",
+)
 @click.option("--times", "with_times", is_flag=True, help="Also how long the user's own words take.")
-def evidence(data: Path | None, cases: int, seed: int, strict: bool, with_times: bool, as_json: bool) -> int:
+def evidence(
+    data: Path | None,
+    cases: int,
+    seed: int,
+    strict: bool,
+    pairs_file: Path | None,
+    with_times: bool,
+    as_json: bool,
+) -> int:
     """Copy texts, and write others, and see what memd makes of them.
 
     Your own home and daemon are not touched. Takes about a minute.
     """
-    report = bench.reported(lambda tell: measure(data, cases, seed, tell, with_times), tell_report, as_json)
+    pairs = bench_guard.pairs(pairs_file) if pairs_file else []
+    report = bench.reported(lambda tell: measure(data, cases, seed, tell, with_times, pairs), tell_report, as_json)
     return EXIT_REFUSED if strict and report.missed else EXIT_DONE
 
 
-def measure(data: Path | None, cases: int, seed: int, tell: Tell, with_times: bool = False) -> Report:
+def measure(
+    data: Path | None, cases: int, seed: int, tell: Tell, with_times: bool = False, pairs: Sequence[Pair] = ()
+) -> Report:
     """The whole measurement. Raises click.UsageError where the folder has no set, OSError."""
     texts = list(bench_texts.sets(data, seed))
     if not texts:
         raise click.UsageError(f"there is no set in {data}")
     with bench_process.child("-m", CHILD) as child:
-        asked = Asked(child=child, texts=texts, cases=cases, seed=seed, tell=tell)
+        asked = Asked(child=child, texts=texts, cases=cases, seed=seed, tell=tell, pairs=pairs)
         rows = [row for part in PARTS for row in part(asked)]
     took = bench_spoken.times(tell) if with_times else []
     missed = [f"{row.set}/{row.name}" for row in rows if row.verdict == MISSED]
@@ -114,7 +138,7 @@ def measure(data: Path | None, cases: int, seed: int, tell: Tell, with_times: bo
 def row(part: str, of: str, name: str, cases: int, wrong: Sequence[str], *, at_least: bool, bar: float | None) -> Row:
     """A row of which ``wrong`` cases were judged wrongly: what was not found where a bar is a least share, else what was."""
     share = 1 - len(wrong) / cases if at_least else len(wrong) / cases
-    is_met = bar is None or (share >= bar if at_least else share < bar)
+    is_met = bar is None or (share >= bar if at_least else share <= bar)
     verdict = "" if bar is None else OK if is_met else MISSED
     return Row(
         part=part,
@@ -214,7 +238,21 @@ def otherwise(chance: random.Random, run: str) -> str:
     return "".join(chance.choice(cases)(word) + chance.choice(marks) for word in words).strip()
 
 
-PARTS: tuple[Callable[[Asked], Iterator[Row]], ...] = (sources,)
+def guard(asked: Asked) -> Iterator[Row]:
+    """See the module's docstring."""
+    if not asked.pairs:
+        return
+    asked.tell(f"{len(asked.pairs):,} pairs: what is marked as the user's own words")
+    for language, judged in bench_guard.by_language(list(bench_guard.asked(asked.child, asked.pairs))):
+        false = [f"{one.pair.name}: {one.false}" for one in judged if one.false]
+        yield row("guard", language, "marked, not the user's", len(judged), false, at_least=False, bar=FALSE_BAR)
+        stated = [one for one in judged if one.pair.stated]
+        missing = [f"{one.pair.name}: {one.missing}" for one in stated if one.missing]
+        if stated:
+            yield row("guard", language, "the user's, marked", len(stated), missing, at_least=True, bar=SHOWN_BAR)
+
+
+PARTS: tuple[Callable[[Asked], Iterator[Row]], ...] = (sources, guard)
 
 
 # --- telling
@@ -240,6 +278,6 @@ def _timed(one: Took) -> list[Part]:
 
 
 def _cells(one: Row) -> list[Part]:
-    bar = "-" if one.bar is None else f"{'>=' if one.at_least else '<'} {one.bar:.3g}"
+    bar = "-" if one.bar is None else f"{'>=' if one.at_least else '<='} {one.bar:.3g}"
     verdict = (one.verdict or "-", bench.VERDICT_STYLES.get(one.verdict, "dim"))
     return [(one.set, "bold"), one.name, f"{one.cases:,}", f"{one.share:.2%}", bar, verdict]
