@@ -67,6 +67,7 @@ SYNTAX_DIGEST_FORMAT: Final = 1  # of what a symbol's digest is over; a change m
 SYMBOLS_MAX: Final = 20_000  # of one file
 SYMBOL_DEPTH_MAX: Final = 16  # names within names; deeper than any person writes
 SYMBOL_MAX_CHARS: Final = 1_000  # a qualified name with its type arguments; what is longer is no name
+KEY_DOTS_MAX: Final = 100  # in one key of a settings file, or one piece of its text; more are nobody's
 VALUE_LOOKED_THROUGH_MAX_CHARS: Final = 4 * 1024  # of one that is told, for credentials: some 2 ms on the way of a hook
 VALUE_CUT_CHARS: Final = 512  # at the end of a longer one, not told: a credential that was cut there is not known for one
 NUMBER_MAX_CHARS: Final = 200  # of one literal that is compared by its value; beyond it is text

@@ -161,3 +161,15 @@ HOSTILE = {
 def test_reading_takes_one_look_at_each_character(path: str, text: str) -> None:
     """What would send a pattern back and forth over the file is read in one go: with any other reader this would not end."""
     assert isinstance(keyed(path, text.encode())[0], list)
+
+
+def test_a_key_of_thousands_of_parts_is_not_read() -> None:
+    """A TOML reader's time grows with the square of their number: a small file would hold the daemon up for minutes."""
+    assert keyed("a.toml", (".".join(["a"] * 400_000) + " = 1\n").encode()) == ([], True)
+    assert [one.value for one in keyed("a.toml", b'a.b.c = "' + b"so. " * 60 + b'"\n')[0]][-1].startswith('"so. ')
+
+
+def test_names_are_made_only_so_deep_as_names_go() -> None:
+    """Many keys below many others would each have a name as long as the file is deep."""
+    found, _ = keyed("a.json", ('{"a":' * 400 + '{"k": 1}' + "}" * 400).encode())
+    assert max(len(one.name) for one in found) == limits.SYMBOL_DEPTH_MAX

@@ -1,5 +1,6 @@
 """A repository whose files turn on the notes about them: what is told of the ground is its own, and free of credentials."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from memd_daemon.ground import refused
 from tests.service.desk import Desk, git
 
 SECRET = "8f3kq9vz71mxp20acd7e"
+LONG_AGO_NS = 1_700_000_000_000_000_000
 
 
 def commit_all(repo: Path) -> None:
@@ -84,3 +86,32 @@ def test_a_claim_whose_file_says_that_it_is_a_credential_is_not_taken(desk: Desk
     with pytest.raises(refused.AnchorHoldsSecret):
         desk.remember("The token never changes.", anchors=[given])
     assert SECRET.encode() not in files_of(desk.home)
+
+
+def test_an_edit_that_hides_behind_the_old_time_is_seen(desk: Desk) -> None:
+    """As large as before, and its time set back: what was looked at before is not taken for it."""
+    file = desk.repo / "other.py"
+    os.utime(file, ns=(LONG_AGO_NS, LONG_AGO_NS))
+    desk.remember("The other sets x.", anchors=["other.py"])
+    assert "[STALE]" not in desk.recall("what does the other set?").text
+    file.write_text("x = 2\n")
+    os.utime(file, ns=(LONG_AGO_NS, LONG_AGO_NS))
+    assert "other.py [anchor_changed]" in desk.recall("what does the other set?").text
+
+
+def test_a_file_that_is_absent_on_another_branch_clears_no_flag(desk: Desk) -> None:
+    """What else the note is about stands there; of the file that drifted nothing is known."""
+    git(desk.repo, "switch", "-qc", "side")
+    (desk.repo / "side.py").write_text("side = 1\n")
+    commit_all(desk.repo)
+    note = desk.remember("The side is one.", anchors=["side.py", "app.py"])
+    (desk.repo / "side.py").write_text("side = 2\n")
+    commit_all(desk.repo)
+    assert "side.py [anchor_changed]" in desk.recall("what is the side?").text
+    git(desk.repo, "switch", "-q", "main")
+    assert "absent on this branch: side.py" in desk.recall("what is the side?").text
+    desk.daemon.parts.flags.behind.join()
+    uid = next(flag.note for flag in desk.daemon.parts.ledger.flags_standing())
+    with desk.daemon.parts.store.read() as snapshot:
+        assert snapshot.id_of(uid) == note.id
+    assert desk.daemon.parts.flags.flagged(desk.daemon.parts) == {uid}

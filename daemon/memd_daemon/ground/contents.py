@@ -1,8 +1,8 @@
 """Contents of files: each is read and hashed once per state of its file, and what was found out about it is kept with it.
 
-Size, mtime and inode screen: while a file's three are those at which it was read last, its content is the one known from then. Of a
-file that was written in the same instant as it was read nothing is kept, since it may be written again under the same mtime. Where
-the three have moved, the content is named by its xxh3: a file that was only touched, or that holds what it held before, is known by
+Size, mtime, inode and ctime screen: while a file's four are those at which it was read last, its content is the one known from
+then. Of a file written in the same instant as it was read nothing is kept: it may be written again under the same mtime. Where
+the four have moved, the content is named by its xxh3: a file that was only touched, or that holds what it held before, is known by
 it. Only a content that is new is hashed for anchors, by the first 16 bytes of SHA-256 with line ends normalized (CRLF and CR become
 LF), so that a checkout with other line ends is the same file.
 
@@ -34,8 +34,8 @@ _OPENING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 
 _GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG})
 
-_Shape = tuple[int, int, int]
-"""(size, mtime in ns, inode)"""
+_Shape = tuple[int, int, int, int]
+"""(size, mtime in ns, inode, ctime in ns): an mtime can be set back to what it was, and a ctime cannot."""
 
 
 class Unreadable(Exception):
@@ -166,7 +166,7 @@ def is_below(root: str, path: str) -> bool:
 
 
 def _shape(seen: os.stat_result) -> _Shape:
-    return seen.st_size, seen.st_mtime_ns, seen.st_ino
+    return seen.st_size, seen.st_mtime_ns, seen.st_ino, seen.st_ctime_ns
 
 
 def _blocks(file: BinaryIO, until_ns: int | None, at_once: int = limits.FILE_BLOCK_BYTES) -> Iterator[bytes]:

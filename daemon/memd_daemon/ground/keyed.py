@@ -24,6 +24,7 @@ _COMMENT: Final = re.compile(r"\s[#;]")
 _ASSIGNING: Final = re.compile(r"=")
 _GIVING: Final = re.compile(r"[=:]")
 _BEFORE_EQUALS: Final = " \t:?+!"  # of := ?= += != ::=
+_TOML_APART: Final = re.compile(r"[=,{}\[\]\n]")  # what no key goes over
 _DOCKER: Final = re.compile(r"\s*(ENV|ARG)\s+(.*)", re.IGNORECASE | re.DOTALL)
 _DOCKER_PAIR: Final = re.compile(r"""(?<!\S)([^\s=]+)=("(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\S*)""")
 
@@ -74,17 +75,20 @@ def _json(text: str) -> Iterator[Valued]:
 
 
 def _toml(text: str) -> Iterator[Valued]:
+    """Raises ValueError also for a key of so many parts that reading it would take minutes: time grows with their square."""
+    if max(piece.count(".") for piece in _TOML_APART.split(text)) > limits.KEY_DOTS_MAX:
+        raise ValueError
     return _walked(tomllib.loads(text))
 
 
 def _walked(read: Any) -> Iterator[Valued]:
-    """Every key with the value under it; of a table its own value is its JSON."""
+    """Every key with the value under it, so deep as names go; of a table its own value is its JSON."""
     stack: list[tuple[Name, Any]] = [((), read)]
     while stack:
         name, value = stack.pop()
-        if name and len(name) <= limits.SYMBOL_DEPTH_MAX:
+        if name:
             yield Valued(name, json.dumps(value, ensure_ascii=False, default=str))
-        if isinstance(value, dict):
+        if isinstance(value, dict) and len(name) < limits.SYMBOL_DEPTH_MAX:
             stack += [((*name, key), inner) for key, inner in reversed(value.items())]
 
 

@@ -282,6 +282,7 @@ _HARMLESS: Final = tuple(
     word
     for setting in (
         "core.fsmonitor=false",
+        "log.follow=false",  # a history is asked about one path at a time, and its renames are looked for here
         "core.hooksPath=/dev/null",
         "core.attributesFile=/dev/null",
         "diff.external=",

@@ -97,8 +97,8 @@ def _flags(news: Mapping[_Key, Seen], now_ms: int) -> list[StaleFlag]:
 def noticed(parts: "Parts", note: Note, place: "Place", ground: tuple[GroundStatus, ...]) -> None:
     """A note's ground was looked at: what of it is news is kept, behind the answer."""
     drifted = any(one.drifted for one in ground)
-    if any(one.unknown for one in ground) or (not drifted and ground and all(one.signal for one in ground)):
-        return  # not known, or absent on this branch
+    if any(one.unknown for one in ground) or (not drifted and any(one.signal for one in ground)):
+        return  # not known, or absent on this branch: what was said of that file is neither so nor not so here
     state = state_of((*note.anchors, *note.mentions), ground) if drifted and not note.revoked else _STANDS
     seen = Seen(state, place.checkout.branch, drifts_of(ground) if state else ())
     parts.flags.add(parts, (note.uid, place.checkout.root), seen)
