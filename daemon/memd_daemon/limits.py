@@ -243,6 +243,7 @@ DELIVERIES_KEPT_DAYS: Final = 90  # as long as turns; that a note was shown to a
 PRUNE_FIRST_S: Final = 120.0  # after a start, when the hooks of a session that begins have been answered
 PRUNE_EVERY_S: Final = 24 * 3600.0
 PRUNE_AT_ONCE: Final = (
+TURNS_KEPT_DAYS: Final = 90  # evidence.md; one that a note's evidence cites stays with the note
     16  # deliveries or contexts in one write: some hundred rows, about a millisecond that a hook may wait
 )
 ASKED_AT_ONCE_MAX: Final = 256  # notes of one answer that are recorded in one write; a list of everything takes several
