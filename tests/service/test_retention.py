@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -11,7 +12,8 @@ from memd_daemon.model import event as ev
 from memd_daemon.model import trust
 from memd_daemon.model.words import Surface
 from memd_daemon.service.asker import system
-from memd_daemon.service.retention import Retention
+from memd_daemon.service.retention import Retention, _drop
+from memd_daemon.store.check import verify
 from memd_daemon.store.port import Draft
 from tests.service.desk import Desk, context_of
 from tests.service.test_people import PASSPHRASE, Person
@@ -122,3 +124,53 @@ def test_a_daemon_that_goes_waits_for_no_end_of_it(desk: Desk) -> None:
     with pytest.raises(errors.Stopping):
         retention.prune()
     assert kept(desk) == 1
+
+
+def test_turns_go_after_their_time_unless_a_note_cites_them(desk: Desk) -> None:
+    """Also one that was revoked since; all that was known of the others goes too, and no number is given twice."""
+    desk.start("s1")
+    for at in range(3):
+        desk.prompt(f"Never commit to branch {at} of this.", "s1", f"p{at}")
+    cited = desk.remember("Never commit to branch 1 of this.", evidence=[(2, "Never commit to branch 1 of this.")])
+    desk.act("revoke", cited.id, reason="it may be")
+    desk.clock.ms += (limits.TURNS_KEPT_DAYS + 1) * limits.TIME_MS_PER_DAY
+    desk.prompt("What else?", "s1", "p9")
+    assert desk.daemon.retention.prune_turns() == 2
+    assert desk.daemon.retention.prune_turns() == 0
+    assert [one.turn for one in desk.ask(api.Turns()).turns] == [4, 2]
+    assert verify(desk.daemon.parts.store) == []
+    desk.daemon.parts.store.rebuild()
+    assert verify(desk.daemon.parts.store) == []
+    with desk.daemon.parts.store.read() as snapshot:
+        assert snapshot.turn_of_prompt("s1", "p0") is None
+        assert snapshot.turn_of_prompt("s1", "p1") == 2
+    with pytest.raises(errors.NoSuchTurn):
+        desk.ask(api.Turns(turn=1))
+
+
+def test_turns_stay_until_their_time(desk: Desk) -> None:
+    """A day less, and all are there."""
+    desk.start("s1")
+    desk.prompt("Never commit to main.", "s1")
+    desk.clock.ms += (limits.TURNS_KEPT_DAYS - 1) * limits.TIME_MS_PER_DAY
+    assert desk.daemon.retention.prune_turns() == 0
+
+
+def test_more_turns_than_one_slice(desk: Desk) -> None:
+    """A page after the other, each in a write of its own."""
+    desk.start("s1")
+    for at in range(limits.PRUNE_AT_ONCE + 2):
+        desk.prompt(f"Prompt number {at}.", "s1", f"p{at}")
+    desk.clock.ms += (limits.TURNS_KEPT_DAYS + 1) * limits.TIME_MS_PER_DAY
+    assert desk.daemon.retention.prune_turns() == limits.PRUNE_AT_ONCE + 2
+    assert desk.ask(api.Turns()).turns == []
+
+
+def test_a_note_written_meanwhile_keeps_its_turn(desk: Desk) -> None:
+    """What is cited is looked at once more inside the write."""
+    desk.start("s1")
+    desk.prompt("Never commit to main.", "s1")
+    with desk.daemon.parts.store.read() as snapshot:
+        seq = snapshot.last_seq()
+    desk.remember("Never commit to main.", evidence=[(1, "Never commit to main.")])
+    assert desk.daemon.parts.store.write(partial(_drop, [1], seq)) == 0

@@ -1,4 +1,8 @@
-"""What goes in time, behind everything else: deliveries and contexts past `limits.DELIVERIES_KEPT_DAYS` (store/prune.py).
+"""What goes in time, behind everything else: deliveries, contexts and tools' results past `limits.DELIVERIES_KEPT_DAYS`
+(store/prune.py), and the user's turns past `limits.TURNS_KEPT_DAYS`.
+
+A turn that a note's evidence cites stays as long as the note is not forgotten, also where it was revoked. What else is known of a
+turn goes with it; its number is not given again.
 
 Once a while after a start, and then daily, in slices with rests between them, as the watch looks through the store. Who was ever
 shown a note stays known as long as there is the note, since independence is judged by it (same.py).
@@ -6,10 +10,15 @@ shown a note stays known as long as there is the note, since independence is jud
 
 import logging
 import threading
+from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 from memd_daemon import errors, limits
+from memd_daemon.model.note import Note
+from memd_daemon.model.turn import Turn
 from memd_daemon.service.parts import Parts
+from memd_daemon.store.port import Txn
 
 log: Final = logging.getLogger("memd.retention")
 
@@ -37,10 +46,11 @@ class Retention:
             wait_s = limits.PRUNE_EVERY_S
             try:
                 self.prune()
+                self.prune_turns()
             except errors.Stopping:
                 return
             except errors.MemdError as error:
-                log.warning("the ledger could not be pruned: %s", error.code)
+                log.warning("what is old could not be taken away: %s", error.code)
 
     def prune(self) -> int:
         """Takes away what is past its time; gives how many deliveries that were. Raises Stopping, StoreFull."""
@@ -49,6 +59,25 @@ class Retention:
         if removed:
             log.info("%d deliveries past their time were taken away", removed)
         return removed
+
+    def prune_turns(self) -> int:
+        """Takes away the turns that are past their time; gives how many. Raises Stopping, StoreFull."""
+        before = self._parts.now_ms() - limits.TURNS_KEPT_DAYS * limits.TIME_MS_PER_DAY
+        with self._parts.store.read() as snapshot:
+            seq, cited = snapshot.last_seq(), _cited(note for _, note in snapshot.notes())
+        removed, last = 0, 0
+        while page := self._page(last, before):
+            last = page[-1].number
+            old = [turn.number for turn in page if turn.uid not in cited]
+            removed += self._parts.store.write(partial(_drop, old, seq)) if old else 0
+            self._rest()
+        if removed:
+            log.info("%d turns past their time were taken away", removed)
+        return removed
+
+    def _page(self, last: int, before: int) -> list[Turn]:
+        with self._parts.store.read() as snapshot:
+            return snapshot.turns_after(last, before, limits.PRUNE_AT_ONCE)
 
     def _is_gone(self, uid: bytes) -> bool:
         """Whether the note was forgotten. One that is not here may come back, with whatever brought it before."""
@@ -59,3 +88,18 @@ class Retention:
     def _rest(self) -> None:
         if self._stop.wait(limits.CHECK_REST_MS / limits.MS_PER_S):
             raise errors.Stopping
+
+
+def _cited(notes: Iterable[Note]) -> set[bytes]:
+    """Uids of the turns that these notes' evidence names."""
+    return {evidence.turn_uid for note in notes if not note.forgotten for evidence in note.evidence}
+
+
+def _drop(numbers: list[int], seq: int, txn: Txn) -> int:
+    """``seq``: the last commit of which it is known what it cites; what came since is looked at here."""
+    since = (note for uid in set(txn.changed_since(seq)) if (note := txn.note(uid)) is not None)
+    cited = _cited(since)
+    found = [number for number in numbers if (turn := txn.turn(number)) is not None and turn.uid not in cited]
+    for number in found:
+        txn.drop_turn(number)
+    return len(found)

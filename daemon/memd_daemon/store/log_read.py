@@ -352,6 +352,17 @@ class LogSnapshot:
             if turn is not None:
                 yield turn
 
+    def turns_after(self, number: int, before: int, most: int) -> list[Turn]:
+        found: list[Turn] = []
+        row = self.kv.seek(keys.TURNS, keys.number(number + 1))
+        while row is not None and len(found) < most:
+            turn = decode_turn(row[1])
+            if turn.at >= before:
+                break
+            found.append(turn)
+            row = self.kv.seek(keys.TURNS, row[0] + b"\0")
+        return found
+
     def raised(self, number: int) -> Raised | None:
         raw = self.kv.get(keys.RAISED, keys.number(number)) if 0 <= number < 1 << 64 else None
         try:

@@ -328,6 +328,21 @@ class LogTxn(LogSnapshot):
         self._index_turn(turn)
         return number
 
+    def drop_turn(self, number: int) -> None:
+        turn, key = self.turn(number), keys.number(number)
+        if turn is None:
+            return
+        session = keys.digest16(turn.session)
+        self.kv.delete(keys.TURNS, key)
+        self.kv.delete(keys.RAISED, key)
+        self.kv.delete(keys.TURN_SESSIONS, session + key)
+        pointed = [(keys.TURN_REQUESTS, keys.digest16(turn.request))] if turn.request else []
+        if turn.witness.prompt_id:
+            pointed.append((keys.TURN_PROMPTS, session + keys.digest16(turn.witness.prompt_id)))
+        for table, row in pointed:
+            if self.kv.get(table, row) == key:
+                self.kv.delete(table, row)
+
     def put_raised(self, number: int, raised: Raised) -> None:
         self.kv.put(keys.RAISED, keys.number(number), _encoder.encode(raised))
 

@@ -141,6 +141,11 @@ class Snapshot(Protocol):
         """Newest first."""
         ...
 
+    def turns_after(self, number: int, before: int, most: int) -> list[Turn]:
+        """The turns behind that number, oldest first: ``most`` at most, and up to the first that is not older than ``before``
+        (UTC, Unix ms)."""
+        ...
+
     def raised(self, number: int) -> Raised | None:
         """What made more of a turn's attestation since it was stored; None for nothing."""
         ...
@@ -199,6 +204,10 @@ class Txn(Snapshot, Protocol):
 
     def add_turn(self, turn: Turn) -> int:
         """Stores the turn under the next number (the struct's own is ignored) and gives the number."""
+        ...
+
+    def drop_turn(self, number: int) -> None:
+        """Takes a turn away with all that is kept of it; its number is not given again."""
         ...
 
     def put_raised(self, number: int, raised: Raised) -> None:
