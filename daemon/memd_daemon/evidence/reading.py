@@ -10,6 +10,7 @@ import msgspec
 
 from memd_daemon import limits
 from memd_daemon.evidence.folding import Folded, folded, plain
+from memd_daemon.evidence.known import turn_outline
 from memd_daemon.evidence.outline import Sentence, outline, says
 from memd_daemon.evidence.signs import IS_UNSPACED, SPACED, STOPS, TERMINATORS, UNSPACED, WIDE
 from memd_daemon.evidence.words import runs, weight
@@ -87,7 +88,7 @@ class _Told:
 
     def __init__(self, number: int, text: str, common: frozenset[tuple[str, ...]]) -> None:
         self.number, self.text, self.common = number, text, common
-        self.sentences = outline(self.text)
+        self.sentences = turn_outline(self.text)
         self.keys = [self._key(sentence) for sentence in self.sentences]
         self.buckets: dict[str, list[int]] = {}
         for number, key in enumerate(self.keys):
@@ -273,14 +274,16 @@ def _shared(told: _Told, found: list[_Match]) -> list[int]:
     """Sentences of the turn of which the page has a run of words that is not of a marked one."""
     marked = {match.told for match in found}
     free = told.common.difference(*(runs(told.keys[number]) for number in marked))
-    if not free:
-        return []
+    telling = {max(run, key=len) for run in free}  # a sentence with none of these words has none of the runs
+
+    def shares(number: int, sentence: Sentence) -> bool:
+        flat = told.keys[number] or plain(told.text[sentence.start : sentence.end])
+        return any(word in flat for word in telling) and not free.isdisjoint(runs(flat))
+
     return [
         number
         for number, sentence in enumerate(told.sentences)
-        if number not in marked
-        and sentence.told
-        and not free.isdisjoint(runs(plain(told.text[sentence.start : sentence.end])))
+        if free and number not in marked and sentence.told and shares(number, sentence)
     ]
 
 
@@ -334,7 +337,7 @@ def read(content: str, turns: Sequence[Said]) -> Reading:
 
 def statements(turn: str) -> tuple[Statement, ...]:
     """What of a turn may count: whole sentences and list items with what introduces them."""
-    sentences = outline(turn)
+    sentences = turn_outline(turn)
     return tuple(
         Statement(each.start, each.end, tuple((sentences[n].start, sentences[n].end) for n in each.needs))
         for each in sentences
