@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memd_client import api
+from memd_daemon import limits
 from memd_daemon.ground import refused
 from tests.service.desk import Desk, git
 
@@ -115,3 +116,15 @@ def test_a_file_that_is_absent_on_another_branch_clears_no_flag(desk: Desk) -> N
     with desk.daemon.parts.store.read() as snapshot:
         assert snapshot.id_of(uid) == note.id
     assert desk.daemon.parts.flags.flagged(desk.daemon.parts) == {uid}
+
+
+@pytest.mark.parametrize("more", [b"# more\n" * (limits.SYNTAX_FILE_MAX_BYTES // 7 + 1), b"\0"])
+def test_a_value_in_a_file_that_cannot_be_parsed_any_more_is_not_said_to_be_gone(desk: Desk, more: bytes) -> None:
+    """It may well stand there: nothing is known of it, and a new claim about it is refused for what it is."""
+    desk.remember("The other sets x.", anchors=["other.py::x=1"])
+    (desk.repo / "other.py").write_bytes(b"x = 1\n" + more)
+    text = desk.recall("what does the other set?").text
+    assert "could not be looked at now: other.py::x=1" in text
+    assert "claim_broken" not in text
+    with pytest.raises(refused.AnchorPartless):
+        desk.remember("The other sets x to one.", anchors=["other.py::x=1"])

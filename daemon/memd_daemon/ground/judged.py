@@ -8,6 +8,7 @@
 
 import msgspec
 
+from memd_daemon import limits
 from memd_daemon.errors import NoGrammar
 from memd_daemon.ground.claims import claim_of, verdict
 from memd_daemon.ground.contents import Answer, Unreadable
@@ -28,9 +29,17 @@ def is_parsed(anchor: Anchor) -> bool:
     return anchor.form == "symbol" or (anchor.form == "claim" and not anchor.part.startswith((_TEXT, ABSENT)))
 
 
+def is_beyond(anchor: Anchor, source: Source) -> bool:
+    """Whether nothing can be said of a named value, since the file is too large to be parsed or no text: it may stand there."""
+    is_unread = len(source.content) > limits.SYNTAX_FILE_MAX_BYTES or b"\0" in source.content
+    return is_unread and anchor.form == "claim" and is_parsed(anchor)
+
+
 def judged(anchor: Anchor, source: Source) -> Answer:
-    """What the content says of a symbol, lines or claim anchor. Raises Unreadable for a symbol where no grammar reads the file."""
+    """What the content says of a symbol, lines or claim anchor. Raises Unreadable where no grammar reads the file of a symbol."""
     if anchor.form == "claim":
+        if is_beyond(anchor, source):
+            raise Unreadable
         found = verdict(claim_of(anchor.path, anchor.part), source)
         return Answer() if found.holds else Answer("claim_broken", found.now)
     try:

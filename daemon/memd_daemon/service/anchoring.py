@@ -23,7 +23,7 @@ from memd_daemon.ground import refused
 from memd_daemon.ground.called import files_called, files_named_in
 from memd_daemon.ground.claims import GONE, Given, claim_of, holds_secret, parse_anchor, verdict
 from memd_daemon.ground.contents import Unreadable
-from memd_daemon.ground.judged import ABSENT, taken
+from memd_daemon.ground.judged import ABSENT, is_beyond, taken
 from memd_daemon.ground.names import parts_of
 from memd_daemon.ground.repository import head_of, relative_path
 from memd_daemon.ground.source import Block, Source
@@ -213,6 +213,8 @@ class _Taking:
 
     def _of_claim(self, split: Given, source: Source) -> ev.Anchor:
         anchor = self._kept(ev.Anchor(form="claim", path=split.path, part=split.part))
+        if is_beyond(anchor, source):
+            raise refused.AnchorPartless(shown(split.path))
         claim = claim_of(split.path, split.part)
         found = verdict(claim, source)
         if not found.holds:
