@@ -118,7 +118,9 @@ def test_a_file_that_is_absent_on_another_branch_clears_no_flag(desk: Desk) -> N
     assert desk.daemon.parts.flags.flagged(desk.daemon.parts) == {uid}
 
 
-@pytest.mark.parametrize("more", [b"# more\n" * (limits.SYNTAX_FILE_MAX_BYTES // 7 + 1), b"\0"])
+@pytest.mark.parametrize(
+    "more", [b"# more\n" * (limits.SYNTAX_FILE_MAX_BYTES // 7 + 1), b"\0", b"y = [" + b"1," * 300_000]
+)
 def test_a_value_in_a_file_that_cannot_be_parsed_any_more_is_not_said_to_be_gone(desk: Desk, more: bytes) -> None:
     """It may well stand there: nothing is known of it, and a new claim about it is refused for what it is."""
     desk.remember("The other sets x.", anchors=["other.py::x=1"])

@@ -41,6 +41,8 @@ def judged(anchor: Anchor, source: Source) -> Answer:
         if is_beyond(anchor, source):
             raise Unreadable
         found = verdict(claim_of(anchor.path, anchor.part), source)
+        if source.gave_up and not found.holds:
+            raise Unreadable
         return Answer() if found.holds else Answer("claim_broken", found.now)
     try:
         block = source.block(anchor)

@@ -71,6 +71,11 @@ class Source:
         except syntax.TooMuch:
             return None
 
+    @property
+    def gave_up(self) -> bool:
+        """Whether it was to be parsed, and takes too much."""
+        return bool(self.language) and self.__dict__.get("_root", self) is None
+
     @cached_property
     def _lines(self) -> Lines:
         return Lines(self.content)

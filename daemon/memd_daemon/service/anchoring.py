@@ -217,6 +217,8 @@ class _Taking:
             raise refused.AnchorPartless(shown(split.path))
         claim = claim_of(split.path, split.part)
         found = verdict(claim, source)
+        if not found.holds and source.gave_up:
+            raise refused.AnchorPartless(shown(split.path))
         if not found.holds:
             now = "" if found.now == GONE else f" (it is {shown(found.now)} now)"
             raise refused.ClaimNotSo(shown(written(anchor)), now)
