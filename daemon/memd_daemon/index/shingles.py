@@ -6,8 +6,8 @@ each character is one. So case, punctuation, line breaks and markup between word
 neighbours are kept (winnowing): which they are depends on the words alone, so the same words give the same ones wherever they
 stand. Of a note all are looked up.
 
-**What is found.** Of `SHINGLE_UNITS + SHINGLE_WINDOW - 1` words in a row that a document has too one hash at least is kept, and of L
-words in a row all but `2 * (SHINGLE_WINDOW - 1)` at most lie within one stretch of neighbours that match. Hence `sure_words`: so
+**What is found.** Of `SHINGLE_UNITS + SHINGLE_WINDOW - 1` words in a row that a document has too one hash at least is kept, and of
+L words in a row all but `2 * (SHINGLE_WINDOW - 1)` at most lie within one stretch of neighbours that match. Hence `sure_words`: so
 many in a row are found, whatever stands around them. Nothing here can tell a copy from words that two people happened to write.
 """
 

@@ -43,7 +43,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lines(msgspec.Struct, frozen=True, kw_only=True):
-    """Whole lines of a transcript. ``first`` is its very first, b"" where it is not known; ``from_start``: ``before`` begins there."""
+    """Whole lines of a transcript. ``first`` is its very first, b"" where unknown; ``from_start``: ``before`` begins there."""
 
     before: Sequence[bytes]
     after: Sequence[bytes]
