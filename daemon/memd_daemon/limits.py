@@ -65,8 +65,8 @@ SYNTAX_READS_MAX: Final = 2_000  # of a place anew: code takes some twenty, whil
 SYNTAX_NODES_MAX: Final = 500_000  # of one file: hashing them takes 0.2 s
 SYNTAX_DIGEST_FORMAT: Final = 1  # of what a symbol's digest is over; a change makes every older one incomparable
 SYMBOLS_MAX: Final = 20_000  # of one file
-SYMBOL_DEPTH_MAX: Final = 16  # names within names; deeper than any person writes
 SYMBOL_MAX_CHARS: Final = 1_000  # a qualified name with its type arguments; what is longer is no name
+SYMBOL_DEPTH_MAX: Final = 16  # names within names; deeper than any person writes
 KEY_DOTS_MAX: Final = 100  # in one key of a settings file, or one piece of its text; more are nobody's
 VALUE_LOOKED_THROUGH_MAX_CHARS: Final = 4 * 1024  # of one that is told, for credentials: some 2 ms on the way of a hook
 VALUE_CUT_CHARS: Final = 512  # at the end of a longer one, not told: a credential that was cut there is not known for one
@@ -189,11 +189,11 @@ RESULTS_SESSION_MAX: Final = 4_000  # likewise: many tools say a few words each
 RESULT_HASHES_MAX: Final = 1_500_000  # 12 MB, of all sessions
 RESULTS_MAX: Final = 20_000
 RESULTS_LATELY_MS: Final = 24 * 3600 * 1000  # a write outside any session is held against every session's results since
-RESULTS_WAIT_S: Final = 5.0  # a write waits so long for results that have come and were not looked at yet
-RESULT_FILES_MAX: Final = 64  # of the repository, that a command and its output name and that are looked at
 RESULT_FIRST_S: Final = 0.01  # before a result is taken apart: the hook that brought it has its answer by then
 RESULT_STRETCH_WORDS: Final = 500  # taken apart at once, in half a millisecond
 RESULT_REST_S: Final = 0.0002  # then: enough for whoever waits for the interpreter to have it
+RESULTS_WAIT_S: Final = 5.0  # a write waits so long for results that have come and were not looked at yet
+RESULT_FILES_MAX: Final = 64  # of the repository, that a command and its output name and that are looked at
 RESULT_NAMES_MAX: Final = 2_000  # words of a call, and lines of its output, that may name them
 RESULT_FOLDERS_MAX: Final = 6  # that the call names, from which they are looked for too
 RESULT_FILE_MAX_BYTES: Final = 2 * 1024 * 1024  # a larger one is nobody's prose; what is read of it counts as a document's
@@ -243,10 +243,10 @@ DIGESTS_KNOWN_MAX: Final = 1_000  # of names in keys: a hook asks for those of i
 TOLD_KNOWN_MAX: Final = 64  # contexts and turns whose told notes are kept in memory, a few kilobytes each
 LEDGER_PAGE_ROWS: Final = 256  # deliveries read with one snapshot, so that a slow reader holds none
 DELIVERIES_KEPT_DAYS: Final = 90  # as long as turns; that a note was shown to a session is known as long as the note
+TURNS_KEPT_DAYS: Final = 90  # evidence.md; one that a note's evidence cites stays with the note
 PRUNE_FIRST_S: Final = 120.0  # after a start, when the hooks of a session that begins have been answered
 PRUNE_EVERY_S: Final = 24 * 3600.0
 PRUNE_AT_ONCE: Final = (
-TURNS_KEPT_DAYS: Final = 90  # evidence.md; one that a note's evidence cites stays with the note
     16  # deliveries or contexts in one write: some hundred rows, about a millisecond that a hook may wait
 )
 ASKED_AT_ONCE_MAX: Final = 256  # notes of one answer that are recorded in one write; a list of everything takes several
@@ -417,14 +417,14 @@ WITNESSES_LOOKED_AT: Final = 50  # turns of a session, for a live one that a tur
 LOOK_PAUSE_MS: Final = 1_000  # before the first look at a turn behind a hook's answer; each further pause is twice as long
 LOOKS_MAX: Final = 10  # so the last comes after RAISE_SETTLES_MS; what did not agree by then is looked at when it is asked for
 LOOKS_KEPT_MAX: Final = 1_000  # turns that are looked at again, and findings of what has not grown: the oldest goes
+SOCK_DIAG_BY_FAMILY: Final = 20  # the message by which Linux is asked about one socket (linux/sock_diag.h)
+SOCK_DIAG_WAIT_S: Final = 0.05  # for its answer, which takes 20 us
+SOCK_DIAG_ANSWER_BYTES: Final = 4_096
 
 # calls of memd's own tools
 CALL_DIGEST_BYTES: Final = 16  # by which the call that was held back is known when it comes again
 CALL_AWAITED_MS: Final = 3600 * 1000  # between the hook and the call a person may be asked for leave
 CALLS_AWAITED_MAX: Final = 1_000  # calls that were told and never came: the oldest goes
-SOCK_DIAG_BY_FAMILY: Final = 20  # the message by which Linux is asked about one socket (linux/sock_diag.h)
-SOCK_DIAG_WAIT_S: Final = 0.05  # for its answer, which takes 20 us
-SOCK_DIAG_ANSWER_BYTES: Final = 4_096
 
 # contexts
 DECISIONS_KNOWN_MAX: Final = (
