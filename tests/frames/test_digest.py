@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from memd_daemon.frames.digest import rendering_digest, same_rendering, text_digest
-from memd_daemon.model.view import GroundStatus, NoteView, ProposalView
+from memd_daemon.frames.push import renderings
+from memd_daemon.model.view import GroundStatus, NoteView, ProposalView, QuoteView, SpokenView, StripeView
 from tests.frames.make import DAY_MS, MARCH_4, TAGS, make_view
 
 STANDS = make_view(stands="a.py")
@@ -52,6 +53,44 @@ def test_what_counts_as_a_change(before: bytes, after: bytes, same: bool) -> Non
     """Revoked, gone stale by another's hand or newly warned about: yes; made known or edited by this context: no."""
     assert same_rendering(before, after) is same
     assert same_rendering(after, before) is same
+
+
+NEVER = StripeView(text="never add heuristics", turn=7)
+REST = StripeView(text=" to the ranker.")
+STRIPED = SpokenView(stripes=(NEVER, REST))
+SENTENCE = "never add heuristics, except in tests"
+
+
+@pytest.mark.parametrize(
+    ("spoken", "same"),
+    [
+        (SpokenView(), True),
+        (STRIPED, False),
+        (SpokenView(stated=7), False),
+        (SpokenView(quotes=(QuoteView(turn=7, sentence=SENTENCE, attestation="typed"),)), False),
+        (SpokenView(quotes=(QuoteView(turn=7, sentence=SENTENCE, attestation="headless"),)), True),
+        (SpokenView(quotes=(QuoteView(turn=0, sentence=SENTENCE, attestation="typed"),)), True),
+    ],
+    ids=["nothing", "stripes", "whole", "quoted", "claimed", "gone"],
+)
+def test_whose_words_they_are_counts(spoken: SpokenView, same: bool) -> None:
+    """What a push says of the user's words is a part of it; what is only claimed it does not say."""
+    view = make_view(kind="directive", content="never add heuristics to the ranker.")
+    told = msgspec.structs.replace(view, spoken=spoken)
+    assert (digest(view) == digest(told)) is same
+
+
+def test_the_barest_rendering_keeps_the_users_words() -> None:
+    """They are no lines that may be left out: a note costs what it says, and goes whole or not at all."""
+    quote = QuoteView(turn=7, sentence=SENTENCE, attestation="typed")
+    spoken = msgspec.structs.replace(STRIPED, quotes=(quote,))
+    full, _, barest = renderings(make_view(content="x", spoken=spoken, conflicts=(52,)), TAGS)
+    assert full.startswith(barest + "\n")
+    assert barest.split("\n")[1:] == [
+        "  [user-stated, turn 7]  never add heuristics",
+        "  [agent]                to the ranker.",
+        f'  [user, turn 7] "{SENTENCE}"',
+    ]
 
 
 def test_the_digest_is_bounded() -> None:
