@@ -102,7 +102,8 @@ def test_the_digest_is_bounded() -> None:
 def test_a_view_that_keeps_its_text_digest_has_the_digest_of_one_that_does_not() -> None:
     """What is kept is taken without the ground, so that it holds for every ground the view is given later."""
     for anchor in ("changed", "stands"):
-        view = make_view(**{"kind": "gotcha", anchor: "a.py"})
+        named: dict[str, Any] = {"kind": "gotcha", anchor: "a.py"}
+        view = make_view(**named)
         bare = msgspec.structs.replace(view, ground=())
         kept = msgspec.structs.replace(view, text_digest=text_digest(bare, TAGS))
         assert digest(kept) == digest(view)
