@@ -1,8 +1,9 @@
-"""Cases that other memories failed in the field, each by its number: AT15, AT17, AT18, AT19, AT22, AT25."""
+"""Cases that other memories failed in the field, each by its number: AT15, AT17, AT18, AT19, AT22, AT25, AT28."""
 
 import itertools
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from memd_client import api
 from memd_daemon import errors, limits
 from memd_daemon.model import event as ev
 from memd_hooks.harness import claude
+from tests.redact.corpus import KEY_LINES
 from tests.service.bulk import Planted, plant
 from tests.service.desk import Desk, context_of, desk_at, git, reason_of
 from tests.service.matrix import told
@@ -414,3 +416,34 @@ def test_at25_findings_come_only_where_a_prompt_is_about_them(desk: Desk) -> Non
     desk.clock.ms += 60_000
     assert desk.start(source="compact") == ""
     assert told(context_of(desk.prompt(asking, prompt_id="p3"))) == [1]
+
+
+# --- AT28: credentials in a prompt
+
+
+SURVIVES = "apiKey: import.meta.env.VITE_API_KEY"
+CREDENTIALS = (
+    "AKIA" + "QYLPMN5HHJ4XRTZW",
+    "sk-" + "abcdefghijklmnopqrstuvwxyz123456",
+    "ey" + "JhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+    "tr33" + "house99",
+)
+
+
+def test_no_credential_of_a_prompt_is_kept_or_told(tmp_path: Path) -> None:
+    """A key, a token, a key in armour, a password in an address: in no file, no answer; code that names a variable survives."""
+    key = f"-----BEGIN RSA {'PRIVATE'} KEY-----\n{KEY_LINES[0]}\n{KEY_LINES[1]}\n-----END RSA {'PRIVATE'} KEY-----"
+    aws, openai, token, password = CREDENTIALS
+    said = f"Deploy with {aws}\n{openai}\n{token}\npostgres://dev:{password}@db.example/x\n{key}\n{SURVIVES}"
+    with desk_at(tmp_path) as desk:
+        desk.start("s1")
+        desk.prompt(said)
+        desk.remember(f"The deployment reads this: {said}")
+        answers = [desk.recall("what does the deployment read").text, desk.ask(api.Turns()).turns[0].text]
+        answers.append(context_of(desk.prompt("what does the deployment read", prompt_id="p2")))
+    assert SURVIVES in answers[0]
+    assert SURVIVES in answers[1]
+    files = [file.read_bytes() for file in (tmp_path / "home").rglob("*") if file.is_file()]
+    for secret in (*CREDENTIALS, *KEY_LINES):
+        assert not any(secret in answer for answer in answers), secret
+        assert not any(secret.encode() in raw for raw in files), secret
