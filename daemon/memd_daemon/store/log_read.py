@@ -221,11 +221,13 @@ class LogSnapshot:
         return found
 
     def changed_since(self, seq: int) -> Iterator[bytes]:
+        at, header = 0, None
         for key, raw in self.kv.scan(keys.EVENTS, self.info.origin, reverse=True):
             origin, number, index = keys.of_event_key(key)
             if number <= seq:
                 return
-            header = self.header_of(origin, number)
+            if number != at:  # a commit of thousands of events names the digest of each: it is read once
+                at, header = number, self.header_of(origin, number)
             if header is not None:
                 yield decode_stored(raw, header, index).event.note
 
