@@ -70,7 +70,7 @@ def test_a_burst_is_held(desk: Desk) -> None:
     ids = burst(desk)
     assert held(desk) == ids
     assert "evil" not in told(desk, "s2")
-    why = desk.ask(api.Why(ref=str(ids[0]), cwd=str(desk.repo), at=["session-start"]))
+    why = desk.ask(api.Why(ref=str(ids[0]), cwd=str(desk.repo), at=("session-start",)))
     assert [(one.outcome, one.rule) for one in why.foreseen] == [("left-out", "quarantined")]
     status = desk.ask(api.Status())
     assert status.store["quarantined"] == 5
