@@ -140,7 +140,6 @@ EVIDENCE_CHAIN_MAX: Final = 4  # sentences quoted with one that hangs on them
 EVIDENCE_CHARS_KNOWN_MAX: Final = 8_192  # characters and words whose folding or weight is remembered: 100 bytes each
 EVIDENCE_OUTLINES_KNOWN_MAX: Final = 128  # of turns, for as long as they are asked for: a session's last ones; mostly 5 KB each
 EVIDENCE_OUTLINE_KNOWN_MAX_CHARS: Final = 2_000  # of a turn whose outline is kept: 150 KB where it is nothing but list markers
-EVIDENCE_DIGEST_BYTES: Final = 16  # of a turn's text, under which its outline is kept: nobody finds two texts that share one
 EVIDENCE_QUOTED_MAX: Final = 8  # sentences below one note: more would be longer than the note
 EVIDENCE_ALTERNATIONS_MAX: Final = 6  # between the user's words and the rest: more stripes are not read
 

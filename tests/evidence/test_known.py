@@ -20,7 +20,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return outline(text)
 
     monkeypatch.setattr(known, "outline", look)
-    monkeypatch.setattr(known, "_OUTLINES", known._Outlines())
+    known._of_short.cache_clear()
     return texts
 
 
