@@ -230,7 +230,7 @@ def test_every_hook_is_fired_as_a_probe(installed: tuple[Path, Mapping[str, str]
     noisy = {**environ, "MEMD_OFF": "1", "COPILOT_CLI": "1"}
     fired = firing.fire(home, "claude", tmp_path, noisy, lambda harness, event: not seen.append((harness, event)))
     assert [f.event for f in fired] == [e for _, e in seen]
-    assert len(fired) == 7
+    assert len(fired) == 8
     assert all(f.ok and f.ms > 0 for f in fired), fired
     assert [f.event for f in firing.fire(home, "git", tmp_path, noisy)] == ["git-commit"]
 
