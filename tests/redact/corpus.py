@@ -117,6 +117,7 @@ HELD: tuple[tuple[str, str, str], ...] = (
     ("setenv DB_PASSWORD tr33·house", "tr33·house", "password"),
     ('setx API_KEY "k3Jd9sLq·2Wm8Zx5V"', "k3Jd9sLq·2Wm8Zx5V", "api-key"),
     ("FROM x\nENV DB_PASSWORD tr33·house\n", "tr33·house", "password"),
+    ("FROM x ENV DB_PASSWORD tr33·house 17", "tr33·house", "password"),  # as git makes one line of a subject
     ("aws configure set aws_secret_access_key k3Jd9sLq·2Wm8Zx5V", "k3Jd9sLq·2Wm8Zx5V", "aws-secret"),
     ("git config --global acme.token k3Jd9sLq·2Wm8Zx5V", "k3Jd9sLq·2Wm8Zx5V", "token"),
     ("npm config set //r.example/:_authToken k3Jd9sLq·2Wm8Zx5V", "k3Jd9sLq·2Wm8Zx5V", "npm-auth"),

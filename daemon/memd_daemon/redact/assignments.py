@@ -68,8 +68,8 @@ _BESIDE: Final = re.compile(
 )
 _SETS: Final = re.compile(  # commands that take a name and a value with a space between them
     r"(?:\bset(?:[ \t]{1,4}-{1,2}[a-z]{1,10}){1,3}|\bsetenv|\bsetx|\bconfigure[ \t]{1,4}set"
-    r"|\bconfig(?:[ \t]{1,4}(?:set|-{1,2}[a-z]{1,10})){1,3}|(?-i:^ENV))[ \t]{1,4}\Z",
-    re.IGNORECASE | re.MULTILINE,
+    r"|\bconfig(?:[ \t]{1,4}(?:set|-{1,2}[a-z]{1,10})){1,3}|(?-i:\bENV))[ \t]{1,4}\Z",
+    re.IGNORECASE,
 )
 _QUOTED: Final = (
     re.compile(r"[rbuf@]{0,2}\"((?:[^\"\\\n]|\\[^\n]){1,256}+)", re.IGNORECASE),
