@@ -1,5 +1,6 @@
 """File anchors: what counts as the same file, and that no file can hold the daemon up."""
 
+import itertools
 import os
 import time
 from pathlib import Path
@@ -77,3 +78,28 @@ def test_what_is_said_of_an_anchor(tmp_path: Path, there: str, signal: str) -> N
         (tmp_path / "f").write_text(there)
     (told,) = FileGround().statuses(tmp_path, "", (anchor,))
     assert told.signal == signal
+
+
+@pytest.mark.parametrize(("times", "is_known"), [(0, True), (1, True), (2, True), (3, False)])
+def test_a_file_that_is_written_to_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, *, is_known: bool
+) -> None:
+    """What a half-written file held is neither kept for an anchor nor told as a change; one that never rests is unknown."""
+    whole, look, calls = b"a whole content\n", os.fstat, itertools.count()
+    file = tmp_path / "f"
+    file.write_bytes(whole)
+    written = iter([*[b"a whole"] * (times - 1), whole][:times])
+
+    def written_to(descriptor: int) -> os.stat_result:
+        seen = look(descriptor)
+        content = next(written, None) if next(calls) % 2 == 0 else None  # between the look at its state and the reading
+        if content is not None:
+            file.write_bytes(content)
+            os.utime(file, ns=(0, seen.st_mtime_ns + limits.NS_PER_MS))
+        return seen
+
+    anchor = Anchor(path="f", digest=content_digest([whole]))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fstat", written_to)
+        (told,) = FileGround().statuses(tmp_path, "", (anchor,))
+    assert (told.unknown, told.signal) == (not is_known, "")

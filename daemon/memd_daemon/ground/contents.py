@@ -6,6 +6,9 @@ the four have moved, the content is named by its xxh3: a file that was only touc
 it. Only a content that is new is hashed for anchors, by the first 16 bytes of SHA-256 with line ends normalized (CRLF and CR become
 LF), so that a checkout with other line ends is the same file.
 
+A file that is written to while it is read is read again: what is half of one content and half of another is neither what a note is
+about nor a change of it.
+
 Nothing here waits: what is no regular file is not read. Nor is what a path leads to outside its checkout: a folder or file of a
 repository may have become a link to anywhere, and what was found there would be told as the repository's. A file over
 `SOURCE_MAX_BYTES` is hashed in pieces and never held, one over `ANCHOR_FILE_MAX_BYTES` is compared by size and time alone.
@@ -103,26 +106,35 @@ class Contents:
         return self.read(path, until_ns, root) if stat.S_ISREG(seen.st_mode) else None
 
     def read(self, path: str, until_ns: int | None, root: str) -> Read | None:
-        """Likewise, read in any case."""
-        in_time(until_ns)
+        """Likewise, read in any case. Raises Unreadable too for one that is written to each time it is read."""
         if not is_below(root, path):
             return None
+        for _ in range(limits.FILE_READ_TRIES):
+            in_time(until_ns)
+            found, is_whole = self._read(path, until_ns)
+            if is_whole:
+                return found
+        raise Unreadable
+
+    def _read(self, path: str, until_ns: int | None) -> tuple[Read | None, bool]:
+        """What was read, and whether the file held just that: it may have been written to meanwhile."""
         began_ns = time.time_ns()
         try:
             with os.fdopen(os.open(path, _OPENING), "rb", buffering=0) as file:
                 seen = os.fstat(file.fileno())
                 if not stat.S_ISREG(seen.st_mode):
-                    return None
+                    return None, True
                 found = self._taken(file, seen, until_ns)
-                is_same = _shape(os.fstat(file.fileno())) == _shape(seen)
+                if _shape(os.fstat(file.fileno())) != _shape(seen):
+                    return found, False
         except (OSError, ValueError) as error:
             _refuse_unseen(error)
-            return None
-        if is_same and seen.st_size <= limits.ANCHOR_FILE_MAX_BYTES:
+            return None, True
+        if seen.st_size <= limits.ANCHOR_FILE_MAX_BYTES:
             self._saw(path, found.content.digest)
-        if is_same and seen.st_mtime_ns + RACY_NS < began_ns:
+        if seen.st_mtime_ns + RACY_NS < began_ns:
             _bounded(self._files, limits.GROUND_FILES_KNOWN_MAX)[path] = (_shape(seen), found.content)
-        return found
+        return found, True
 
     def _taken(self, file: BinaryIO, seen: os.stat_result, until_ns: int | None) -> Read:
         size = seen.st_size
