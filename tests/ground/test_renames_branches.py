@@ -1,10 +1,14 @@
 """A file that is not in the checkout since another branch is, or another part of the repository."""
 
+import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from memd_daemon.ground.renames import ABSENT, MISSING, Renames
+from memd_daemon.ground.deadline import OutOfTime
+from memd_daemon.ground.history import History, Standing
+from memd_daemon.ground.renames import ABSENT, MISSING, Gone, Renames
 from memd_daemon.model.event import Anchor
 from tests.ground.gitted import Gitted, code, look, on_a_branch, renamed
 
@@ -196,3 +200,66 @@ def test_a_file_that_a_sparse_checkout_leaves_out_is_absent(repo: Gitted) -> Non
     anchor = repo.anchor("lib/l.py")
     repo.git("sparse-checkout", "set", "--no-cone", "/*", "!/lib/")
     assert look(repo, anchor) == ABSENT
+
+
+# --- while git is at work
+
+
+def test_while_git_changes_what_is_checked_out_nothing_is_said_to_be_missing(repo: Gitted) -> None:
+    """The other branch's files stand there before its name does; once git is done the file is absent on this branch."""
+    anchor = on_a_branch(repo)
+    repo.git("switch", "-q", "side")
+    (repo.top / "n.py").unlink()
+    lock = repo.top / ".git" / "index.lock"
+    lock.touch()
+    by = Renames()
+    with pytest.raises(OutOfTime):
+        look(repo, anchor, by=by)
+    lock.unlink()
+    assert look(repo, anchor, by=by) == MISSING
+    repo.git("switch", "-q", "main")
+    assert look(repo, anchor, by=by) == ABSENT
+
+
+def test_a_lock_that_a_dead_git_left_behind_holds_no_answer_back(repo: Gitted) -> None:
+    """It may lie there for weeks."""
+    anchor, lock = repo.anchor("a.py"), repo.top / ".git" / "index.lock"
+    (repo.top / "a.py").unlink()
+    lock.touch()
+    os.utime(lock, (1_700_000_000, 1_700_000_000))
+    assert look(repo, anchor) == MISSING
+
+
+def test_a_switch_of_branches_during_a_look_is_not_taken_for_a_deletion(
+    repo: Gitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was found belongs to neither branch, and is not kept."""
+    anchor, by, ask = on_a_branch(repo), Renames(), History.at
+    repo.git("switch", "-q", "side")
+    (repo.top / "n.py").unlink()
+
+    def switching(history: History, commit: str, path: str) -> Standing:
+        found = ask(history, commit, path)
+        repo.git("switch", "-q", "-f", "main")
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(History, "at", switching)
+        with pytest.raises(OutOfTime):
+            look(repo, anchor, by=by)
+    assert look(repo, anchor, by=by) == ABSENT
+
+
+# --- a clone that was cut off
+
+
+@pytest.mark.parametrize(("branch", "told"), [("side", ABSENT), ("main", MISSING)])
+def test_in_a_shallow_clone_the_branches_alone_are_compared(
+    repo: Gitted, tmp_path: Path, branch: str, told: Gone
+) -> None:
+    """The note's commit and its branch are not there, and the history does not go back to where the file was."""
+    anchor = on_a_branch(repo)
+    repo.commit(z=code("zeta", 20))
+    repo.git("clone", "-q", "--depth", "1", "-b", "main", f"file://{repo.top}", str(tmp_path / "clone"))
+    clone = Gitted(tmp_path / "clone", begin=False)
+    assert look(clone, msgspec.structs.replace(anchor, checkout_branch=branch)) == told

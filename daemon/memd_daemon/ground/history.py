@@ -135,6 +135,10 @@ class History:
                     return one
         return Standing()
 
+    def is_shallow(self) -> bool:
+        """Whether the history ends where a clone was cut off."""
+        return (self.ask("rev-parse", "--is-shallow-repository") or "").strip() == "true"
+
     def is_left_out(self, path: str) -> bool:
         """Whether a sparse checkout leaves the file out."""
         return (self.ask("ls-files", "-t", "-z", "--", path) or "").startswith("S ")

@@ -12,7 +12,8 @@ Whether a file "was here" is a question to the history: where the note's commit 
 not (another branch; rebased, squashed, or gone from this clone), the histories since both parted are asked.
 
 On the way of a hook (with a deadline) no process is started: what was found before is told as long as the branch stands where it
-stood, and else there was no time; the answer is found behind it. An answer that something was found stays good while that stands.
+stood, and else there was no time; the answer is found behind it. Nor is a file said to be missing while git is changing what is
+checked out, file by file. An answer that something was found stays good while that stands.
 """
 
 import os
@@ -75,7 +76,7 @@ class Renames:
         """What became of the anchor's file, which is not in the checkout at ``root``, a real path.
 
         ``branch`` is the checkout's, "" where it is detached. Raises OutOfTime where a deadline (monotonic ns; which one does not
-        matter) is given and nothing is known yet.
+        matter) is given and nothing is known yet, and where git is changing what is checked out.
         """
         root, inner = self._home(root, anchor)
         checkout = self._checkouts.at(str(root))
@@ -113,10 +114,18 @@ class Renames:
             until_ns = began_ns + self._time_ns(str(root), began_ns)
             look = _Look(History(root, until_ns, self._told), root, branch, anchor)
             gone = look.found()
+            self._refuse_moving(root, anchor, state, gone)
             if look.history.is_over:
                 self._slow[str(root)] = time.monotonic_ns()
             self._keep((str(root), anchor), _Known(gone, state, look.by_index, time.monotonic_ns()))
         return gone
+
+    def _refuse_moving(self, root: Path, anchor: Anchor, before: _State, gone: Gone) -> None:
+        """Raises OutOfTime where git changed the checkout during a look that found nothing, or is changing it now."""
+        if gone == MISSING:
+            checkout = self._checkouts.at(str(root))
+            if _state(checkout, anchor).refs != before.refs or _is_at_work(checkout):
+                raise OutOfTime
 
     def _time_ns(self, root: str, now_ns: int) -> int:
         """How long a look may take: less after one that took too long, since a recall may wait for many."""
@@ -153,6 +162,15 @@ def _state(checkout: Checkout, anchor: Anchor) -> _State:
     )
     index = _shape(os.path.join(checkout.git_dir, "index"))
     return _State(checkout.branch, tuple(map(_shape, files)), index)
+
+
+def _is_at_work(checkout: Checkout) -> bool:
+    """Whether git is changing what is checked out: it holds the index meanwhile. A lock that was left behind is no such sign."""
+    try:
+        since_s = os.stat(os.path.join(checkout.git_dir, "index.lock")).st_mtime
+    except OSError:
+        return False
+    return abs(time.time() - since_s) < limits.GIT_AT_WORK_S
 
 
 def _shape(path: str) -> _Shape:
@@ -208,6 +226,8 @@ class _Look:
         if anchor.checkout_branch not in ("", self._branch) and asked.stands_on(anchor.checkout_branch, anchor.path):
             return ABSENT
         went = self._went(parting, base, head)
+        if went is None and not base and asked.is_shallow():
+            return self._untold()
         return went or (ABSENT if base and self._is_beyond(base, parting, head) else MISSING)
 
     def _went(self, parting: str, base: str, head: str) -> Gone | None:
