@@ -130,6 +130,20 @@ def test_two_worktrees_have_flags_of_their_own(desk: Desk, tmp_path: Path) -> No
     assert "/tree on tree: app.py" in told[0].what
 
 
+def test_a_worktree_that_was_removed_flags_nothing(desk: Desk, tmp_path: Path) -> None:
+    """Nobody could ever look at it again; what was found there stays in the note's history."""
+    ref = note(desk)
+    git(desk.repo, "worktree", "add", "-q", str(tmp_path / "tree"))
+    main, desk.repo = desk.repo, tmp_path / "tree"
+    write(desk, CHANGED)
+    desk.recall("called with strings by the importer")
+    settle(desk)
+    assert len(desk.daemon.parts.flags.flagged(desk.daemon.parts)) == 1
+    git(main, "worktree", "remove", "-f", str(tmp_path / "tree"))
+    assert not desk.daemon.parts.flags.flagged(desk.daemon.parts)
+    assert types(desk, ref) == [RAISED]
+
+
 def test_what_is_absent_on_a_branch_raises_and_clears_nothing(desk: Desk) -> None:
     """A note about a file of another branch, and one that drifted where the file is."""
     git(desk.repo, "switch", "-qc", "side")

@@ -7,6 +7,7 @@ memory; what is news is written behind it, all that has come together in one wri
 What is known is what the ledger holds: it is read once, behind the first answer that has something to tell.
 """
 
+import os
 import threading
 from collections.abc import Mapping
 from functools import partial
@@ -72,10 +73,12 @@ class Flags:
             return self._known
 
     def flagged(self, parts: "Parts") -> frozenset[bytes]:
-        """Uids of the notes that are flagged in any checkout, as far as they were looked at."""
+        """Uids of the notes that are flagged in any checkout that there is, as far as they were looked at."""
         known = self._known_by(parts)
         with self._lock:
-            return frozenset(uid for (uid, _), state in known.items() if state)
+            standing = [key for key, state in known.items() if state]
+        there = {root for root in {root for _, root in standing} if os.path.lexists(root)}
+        return frozenset(uid for uid, root in standing if root in there)
 
 
 def _flags(news: Mapping[_Key, Seen], now_ms: int) -> list[StaleFlag]:
