@@ -20,7 +20,7 @@ from memd_daemon.model.ids import UID_BYTES, hybrid_next, uuid7
 from memd_daemon.model.note import Note, decode_note, encode_note
 from memd_daemon.model.proof import needs_signature
 from memd_daemon.model.turn import Raised, Turn
-from memd_daemon.store import keys
+from memd_daemon.store import keys, turn_rows
 from memd_daemon.store.indexes import replace_rows, rows_of
 from memd_daemon.store.kv import Writing
 from memd_daemon.store.log_read import (
@@ -30,6 +30,7 @@ from memd_daemon.store.log_read import (
     decode_commit,
     decode_header,
     decode_stored,
+    decode_turn,
     tail_of,
 )
 from memd_daemon.store.port import CommitReceipt, Draft, StoreInfo
@@ -317,43 +318,15 @@ class LogTxn(LogSnapshot):
         return digest
 
     def add_turn(self, turn: Turn) -> int:
-        given = self.kv.get(keys.META, keys.META_TURN)
-        newest = self.kv.last(
-            keys.TURNS
-        )  # beyond what was given only where somebody edited that: no turn is written over
-        number = 1 + max(keys.of_number(key) for key in (keys.number(0), given, newest and newest[0]) if key)
-        self.kv.put(keys.META, keys.META_TURN, keys.number(number))
-        turn = msgspec.structs.replace(turn, number=number)
-        self.kv.put(keys.TURNS, keys.number(number), _encoder.encode(turn))
-        self._index_turn(turn)
-        return number
+        return turn_rows.add(self.kv, turn, self.session_turns(turn.session))
 
     def drop_turn(self, number: int) -> None:
-        turn, key = self.turn(number), keys.number(number)
-        if turn is None:
-            return
-        session = keys.digest16(turn.session)
-        self.kv.delete(keys.TURNS, key)
-        self.kv.delete(keys.RAISED, key)
-        self.kv.delete(keys.TURN_SESSIONS, session + key)
-        pointed = [(keys.TURN_REQUESTS, keys.digest16(turn.request))] if turn.request else []
-        if turn.witness.prompt_id:
-            pointed.append((keys.TURN_PROMPTS, session + keys.digest16(turn.witness.prompt_id)))
-        for table, row in pointed:
-            if self.kv.get(table, row) == key:
-                self.kv.delete(table, row)
+        turn = self.turn(number)
+        if turn is not None:
+            turn_rows.drop(self.kv, turn)
 
     def put_raised(self, number: int, raised: Raised) -> None:
         self.kv.put(keys.RAISED, keys.number(number), _encoder.encode(raised))
-
-    def _index_turn(self, turn: Turn) -> None:
-        number, session = keys.number(turn.number), keys.digest16(turn.session)
-        count = self.session_turns(turn.session) + 1
-        self.kv.put(keys.TURN_SESSIONS, session + number, keys.number(count))
-        if turn.request:
-            self.kv.put(keys.TURN_REQUESTS, keys.digest16(turn.request), number)
-        if turn.witness.prompt_id:
-            self.kv.put(keys.TURN_PROMPTS, session + keys.digest16(turn.witness.prompt_id), number)
 
     def put_vector(self, model: str, uid: bytes, vector: bytes) -> None:
         self._use_model(model)
@@ -421,7 +394,8 @@ class LogTxn(LogSnapshot):
             if progress is not None:
                 progress(done + 1, len(subjects))
         for _, raw in self.kv.scan(keys.TURNS):
-            self._index_turn(msgspec.msgpack.decode(raw, type=Turn))
+            turn = decode_turn(raw)
+            turn_rows.enter(self.kv, turn, self.session_turns(turn.session))
         model = self.kv.get(keys.META, keys.META_MODEL) or b""
         self._queue_anew(model.decode())
         return self.kv.count(keys.FOLDS)
