@@ -58,10 +58,16 @@ GROUND_DEADLINE_MS: Final = (
     20  # a status that takes longer is told as "changed since — verify" now, and truly next time
 )
 SHEBANG_MAX_BYTES: Final = 200  # a first line that names its interpreter does so in a few dozen
-SYNTAX_FILE_MAX_BYTES: Final = 1024 * 1024  # of source; longer is made by a program, and 20,000 lines are read in 150 ms
+SYNTAX_FILE_MAX_BYTES: Final = (
+    1024 * 1024
+)  # of source; longer is made by a program, and 20,000 lines are read in 150 ms
 SYNTAX_READ_BYTES: Final = 2 * 1024  # handed to the parser at once, and copied for each text that is taken of a node
-SYNTAX_STEPS_MAX: Final = 50_000  # looks of the parser at whether to go on: 5,000 to a MiB of code, ten times that if broken
-SYNTAX_READS_MAX: Final = 2_000  # of a place anew: code takes some twenty, while thousands of comment lines in a row take minutes
+SYNTAX_STEPS_MAX: Final = (
+    50_000  # looks of the parser at whether to go on: 5,000 to a MiB of code, ten times that if broken
+)
+SYNTAX_READS_MAX: Final = (
+    2_000  # of a place anew: code takes some twenty, while thousands of comment lines in a row take minutes
+)
 SYNTAX_NODES_MAX: Final = 500_000  # of one file: hashing them takes 0.2 s
 SYNTAX_DIGEST_FORMAT: Final = 1  # of what a symbol's digest is over; a change makes every older one incomparable
 SYMBOLS_MAX: Final = 20_000  # of one file
@@ -69,11 +75,15 @@ SYMBOL_MAX_CHARS: Final = 1_000  # a qualified name with its type arguments; wha
 SYMBOL_DEPTH_MAX: Final = 16  # names within names; deeper than any person writes
 KEY_DOTS_MAX: Final = 100  # in one key of a settings file, or one piece of its text; more are nobody's
 VALUE_LOOKED_THROUGH_MAX_CHARS: Final = 4 * 1024  # of one that is told, for credentials: some 2 ms on the way of a hook
-VALUE_CUT_CHARS: Final = 512  # at the end of a longer one, not told: a credential that was cut there is not known for one
+VALUE_CUT_CHARS: Final = (
+    512  # at the end of a longer one, not told: a credential that was cut there is not known for one
+)
 NUMBER_MAX_CHARS: Final = 200  # of one literal that is compared by its value; beyond it is text
 LINES_LOOKED_AT_MAX: Final = 1_000  # windows of one file hashed to find a stretch of lines again, the nearest first
 LINES_HASHED_MAX_BYTES: Final = 4 * 1024 * 1024  # in these together: 10 ms
-PARSED_BYTES_PER_MS: Final = 3 * 1024  # of source, at least: what takes longer than there is time is looked at behind the answer
+PARSED_BYTES_PER_MS: Final = (
+    3 * 1024
+)  # of source, at least: what takes longer than there is time is looked at behind the answer
 GIT_DEADLINE_S: Final = 5.0  # a git call off the hook path
 GIT_HISTORY_DEADLINE_S: Final = (
     60.0  # of reading a whole history behind the answers: a million commits take a few seconds
@@ -88,7 +98,9 @@ GIT_AT_WORK_S: Final = 30.0  # a lock of the index that is older was most likely
 RENAME_MISSING_KNOWN_S: Final = 60.0  # then what was not found is looked for again, though no branch has moved
 RENAMES_KNOWN_MAX: Final = 10_000  # answers kept: a few hundred bytes each
 RENAME_LIKE_PERCENT: Final = 50  # of a file that is the same at another path, as git has it
-RENAME_APART_LIKE_PERCENT: Final = 70  # likewise between two commits far from each other, where chance has more to choose from
+RENAME_APART_LIKE_PERCENT: Final = (
+    70  # likewise between two commits far from each other, where chance has more to choose from
+)
 RENAME_MARGIN: Final = 20  # percent by which it has to be more alike than any other, or nobody knows which
 RENAME_PAIRS_MAX: Final = 1_000  # files on each side that git compares; with more, equal contents alone are found
 RENAME_HOPS_MAX: Final = 16  # renames of one file, one after the other
@@ -139,8 +151,12 @@ EVIDENCE_PASTED_LINES: Final = 15  # likewise in lines
 EVIDENCE_TYPED_MAX_CHARS: Final = 8000  # of one prompt: who types more in a message has pasted a document
 EVIDENCE_CHAIN_MAX: Final = 4  # sentences quoted with one that hangs on them
 EVIDENCE_CHARS_KNOWN_MAX: Final = 8_192  # characters and words whose folding or weight is remembered: 100 bytes each
-EVIDENCE_OUTLINES_KNOWN_MAX: Final = 128  # of turns, for as long as they are asked for: a session's last ones; mostly 5 KB each
-EVIDENCE_OUTLINE_KNOWN_MAX_CHARS: Final = 2_000  # of a turn whose outline is kept: 150 KB where it is nothing but list markers
+EVIDENCE_OUTLINES_KNOWN_MAX: Final = (
+    128  # of turns, for as long as they are asked for: a session's last ones; mostly 5 KB each
+)
+EVIDENCE_OUTLINE_KNOWN_MAX_CHARS: Final = (
+    2_000  # of a turn whose outline is kept: 150 KB where it is nothing but list markers
+)
 EVIDENCE_QUOTED_MAX: Final = 8  # sentences below one note: more would be longer than the note
 EVIDENCE_ALTERNATIONS_MAX: Final = 6  # between the user's words and the rest: more stripes are not read
 
@@ -174,14 +190,24 @@ SHINGLE_WORDS: Final = 3
 SHINGLE_UNITS: Final = 5  # words of one hash: of four, many are everybody's ("at the end of")
 SHINGLE_WINDOW: Final = 2  # neighbours of which one is kept: two thirds of all, 5.3 bytes a word
 UNSPACED_UNIT_WEIGHT: Final = 0.5  # a character of a script without spaces: a word there has two
-COPIED_WORDS: Final = 12.0  # in a row that a tool's result has: a claim taken from there. 14 in a row are sure to give them
-COPIED_SHORT_WORDS: Final = 6.0  # enough where they are COPIED_SHARE of the note: of 8 copied words a note is told to be a copy
+COPIED_WORDS: Final = (
+    12.0  # in a row that a tool's result has: a claim taken from there. 14 in a row are sure to give them
+)
+COPIED_SHORT_WORDS: Final = (
+    6.0  # enough where they are COPIED_SHARE of the note: of 8 copied words a note is told to be a copy
+)
 COPIED_SHARE: Final = 0.5
 COPIED_RULE_WORDS: Final = 10.0  # in a row that make no directive: who asks for a rule can say it in words of his own
-BURST_NOTES: Final = 5  # of one source within the window, each of which the last supports: nobody says a thing five times
+BURST_NOTES: Final = (
+    5  # of one source within the window, each of which the last supports: nobody says a thing five times
+)
 BURST_WINDOW_MS: Final = 15 * 60 * 1000
-BURST_SHARE: Final = 0.4  # content words in common (Jaccard) by which one note supports another; of one module two have 0.1
-BURST_COSINE: Final = 0.76  # likewise of the token table's vectors: rewordings have 0.77 to 0.95, two findings of one module 0.65
+BURST_SHARE: Final = (
+    0.4  # content words in common (Jaccard) by which one note supports another; of one module two have 0.1
+)
+BURST_COSINE: Final = (
+    0.76  # likewise of the token table's vectors: rewordings have 0.77 to 0.95, two findings of one module 0.65
+)
 BURST_LOOKED_AT_MAX: Final = 1_000  # notes of the window that a new one is held against: 2 ms
 RESULT_MAX_CHARS: Final = 1024 * 1024  # of one result, its beginning and its end: ten times what a model is shown
 RESULT_HASHES_SESSION_MAX: Final = 500_000  # 4 MB: some million tokens of results; then the oldest result goes
@@ -196,7 +222,9 @@ RESULTS_WAIT_S: Final = 5.0  # a write waits so long for results that have come 
 RESULT_FILES_MAX: Final = 64  # of the repository, that a command and its output name and that are looked at
 RESULT_NAMES_MAX: Final = 2_000  # words of a call, and lines of its output, that may name them
 RESULT_FOLDERS_MAX: Final = 6  # that the call names, from which they are looked for too
-RESULT_FILE_MAX_BYTES: Final = 2 * 1024 * 1024  # a larger one is nobody's prose; what is read of it counts as a document's
+RESULT_FILE_MAX_BYTES: Final = (
+    2 * 1024 * 1024
+)  # a larger one is nobody's prose; what is read of it counts as a document's
 FILES_TRACKED_KNOWN_MAX: Final = 10_000  # of which it is known that git has them
 QUERY_VALUE_MAX_CHARS: Final = 15  # of an address's parameter: no secret in the table is shorter than 16
 
@@ -256,7 +284,9 @@ HOOK_SAMPLES_KEPT: Final = 512  # durations per event that `status` takes its pe
 RACY_MTIME_MS: Final = 50  # a file written this shortly before it was hashed may be written again under the same mtime
 FILE_READ_TRIES: Final = 3  # of a file that is written to while it is read; then nothing is known of it
 GROUND_FILES_KNOWN_MAX: Final = 100_000  # states of files kept in memory; past it they are hashed anew
-GROUND_CONTENTS_KNOWN_MAX: Final = 10_000  # with what was found out about each: a few hundred bytes, and a parse each spared
+GROUND_CONTENTS_KNOWN_MAX: Final = (
+    10_000  # with what was found out about each: a few hundred bytes, and a parse each spared
+)
 GROUND_HELD_MAX_BYTES: Final = 8 * 1024 * 1024  # of files that one answer takes apart and holds for its other notes
 SOURCE_MAX_BYTES: Final = 4 * 1024 * 1024  # of a file read whole; no part of a larger one is compared
 MENTIONS_MAX: Final = 8  # files that a content names by path, whose hashes are kept
@@ -408,15 +438,23 @@ NAMES_KNOWN_MAX: Final = 1_000  # ids and paths whose redaction is remembered: a
 REQUESTS_OPEN_MAX: Final = 1_000  # hook calls whose receipts may still come: they come within milliseconds
 
 # transcripts of clients, by which a turn is known to have been typed
-TRANSCRIPT_READ_BYTES: Final = 8 << 20  # of what was written since the prompt: half an hour of a busy session, parsed in some 10 ms
-TRANSCRIPT_LEAD_BYTES: Final = 512 << 10  # before it, for the rows that the prompt's goes on from: the largest seen is 57 KB
+TRANSCRIPT_READ_BYTES: Final = (
+    8 << 20
+)  # of what was written since the prompt: half an hour of a busy session, parsed in some 10 ms
+TRANSCRIPT_LEAD_BYTES: Final = (
+    512 << 10
+)  # before it, for the rows that the prompt's goes on from: the largest seen is 57 KB
 TRANSCRIPT_FIRST_BYTES: Final = 64 << 10  # of its first line, which says what was started: 22 KB with Codex
 TRANSCRIPT_MAX_BYTES: Final = 2 << 30  # no conversation is larger; only a stretch of it is read
 TRANSCRIPT_ROUND_MS: Final = 200  # for all turns of one question: what is not looked at by then says so
 RAISE_SETTLES_MS: Final = 600_000  # the longest that a client lets one command hold up what it writes itself
 WITNESSES_LOOKED_AT: Final = 50  # turns of a session, for a live one that a turn out of the spool can lean on
-LOOK_PAUSE_MS: Final = 1_000  # before the first look at a turn behind a hook's answer; each further pause is twice as long
-LOOKS_MAX: Final = 10  # so the last comes after RAISE_SETTLES_MS; what did not agree by then is looked at when it is asked for
+LOOK_PAUSE_MS: Final = (
+    1_000  # before the first look at a turn behind a hook's answer; each further pause is twice as long
+)
+LOOKS_MAX: Final = (
+    10  # so the last comes after RAISE_SETTLES_MS; what did not agree by then is looked at when it is asked for
+)
 LOOKS_KEPT_MAX: Final = 1_000  # turns that are looked at again, and findings of what has not grown: the oldest goes
 SOCK_DIAG_BY_FAMILY: Final = 20  # the message by which Linux is asked about one socket (linux/sock_diag.h)
 SOCK_DIAG_WAIT_S: Final = 0.05  # for its answer, which takes 20 us

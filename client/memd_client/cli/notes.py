@@ -34,7 +34,7 @@ PRIORITY_STYLES = {"high": "bold red", "low": "dim"}
     "anchors",
     multiple=True,
     metavar="ANCHOR",
-    help="What it is about: PATH, PATH::SYMBOL, PATH#L1-L9, or a claim: PATH::NAME=VALUE, PATH ~ \"TEXT\", !PATH.",
+    help='What it is about: PATH, PATH::SYMBOL, PATH#L1-L9, or a claim: PATH::NAME=VALUE, PATH ~ "TEXT", !PATH.',
 )
 @click.option(
     "--proxy", "proxies", multiple=True, metavar="PATH", help="A file that stands for a process (a lockfile)."

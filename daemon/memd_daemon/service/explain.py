@@ -59,9 +59,7 @@ def note_out(parts: Parts, snapshot: Snapshot, view: NoteView) -> api.NoteOut:
         revision_count=note.revision,
         state=api.StateOut(belief=note.belief, currency=note.currency, shelf=note.shelf, task=note.task),
         stale=[
-            api.StaleOut(
-                path=g.path, signal=g.signal or "unknown", detail=g.detail, form=g.form, part=g.part, to=g.to
-            )
+            api.StaleOut(path=g.path, signal=g.signal or "unknown", detail=g.detail, form=g.form, part=g.part, to=g.to)
             for g in view.ground
             if g.drifted
         ],
