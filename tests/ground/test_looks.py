@@ -143,3 +143,20 @@ def test_what_is_known_is_bounded(repo: Gitted, monkeypatch: pytest.MonkeyPatch)
     assert told(repo, *anchors, ground=ground) == [""] * 5
     repo.write("m3.py", "def m3():\n    return 2\n")
     assert told(repo, *anchors, ground=ground) == ["", "", "", "block_changed", ""]
+
+
+@pytest.mark.parametrize("found", [Gone("anchor_missing"), Gone("absent")])
+@pytest.mark.parametrize(("content", "signal"), [(CORE, ""), ("x = 2\n", "anchor_changed")])
+def test_a_file_that_was_being_replaced_is_told_as_it_is(
+    repo: Gitted, monkeypatch: pytest.MonkeyPatch, found: Gone, content: str, signal: str
+) -> None:
+    """An editor takes the old one away before it writes the new one, and so does git; a look in between finds nothing."""
+    anchors = anchored(repo, "core.py")
+
+    def look(*_: object) -> Gone:
+        repo.write("core.py", content)
+        return found
+
+    monkeypatch.setattr(Renames, "look", look)
+    (repo.top / "core.py").unlink()
+    assert told(repo, *anchors) == [signal]

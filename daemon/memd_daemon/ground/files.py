@@ -165,7 +165,14 @@ class FileGround:
         if is_absence(anchor):
             return Answer("claim_broken", "exists") if _is_there(path) else _STANDS
         read = self._at(asking, path)
-        return self._gone(asking, anchor) if read is None else self._compared(asking, anchor, path, read)
+        if read is not None:
+            return self._compared(asking, anchor, path, read)
+        gone = self._gone(asking, anchor)
+        back = None if gone.to or gone.detail else self._contents.at(path, asking.until_ns, str(asking.root))
+        if back is None:
+            return gone
+        asking.glance.reads[path] = back  # it was being replaced: by git, or by an editor that saves so
+        return self._compared(asking, anchor, path, back)
 
     def _at(self, asking: _Asking, path: str) -> Read | None:
         reads = asking.glance.reads
