@@ -124,7 +124,7 @@ class Renames:
         """Raises OutOfTime where git changed the checkout during a look that found nothing, or is changing it now."""
         if gone == MISSING:
             checkout = self._checkouts.at(str(root))
-            if _state(checkout, anchor).refs != before.refs or _is_at_work(checkout):
+            if _state(checkout, anchor) != before or _is_at_work(checkout):
                 raise OutOfTime
 
     def _time_ns(self, root: str, now_ns: int) -> int:
