@@ -365,8 +365,8 @@ def test_what_is_gone_or_false_is_left_and_told(desk: Desk, tree: Path) -> None:
     write(desk, "gone.py", "")
     done = desk.act("confirm", made.id)
     assert done.told == [
-        "not found here, so its hash was left: late.py",
-        "not found here, so its hash was left: pkg/core.py::Lock.take",
+        "not found here, so its hash was left; `memd amend` gives the note other anchors: late.py",
+        "not found here, so its hash was left; `memd amend` gives the note other anchors: pkg/core.py::Lock.take",
         "it does not hold (now: 45), so it was left; `memd amend` gives the note other anchors: pkg/core.py::TIMEOUT=30",
         "it does not hold (now: exists), so it was left; `memd amend` gives the note other anchors: !gone.py",
     ]

@@ -170,7 +170,7 @@ AUTO_CAPTURED: Final = "an auto-captured note"
 
 def hash_left(anchor: str) -> str:
     """``anchor``: as `words.target` has it, here and below."""
-    return f"not found here, so its hash was left: {anchor}"
+    return f"not found here, so its hash was left; `memd amend` gives the note other anchors: {anchor}"
 
 
 def broken_left(anchor: str, now: str) -> str:
