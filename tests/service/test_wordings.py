@@ -54,7 +54,7 @@ REFUSALS = {
         {"content": "Deploys go out on Tuesdays.", "same_as": 2, "supersedes": 2},
         "go with `supersedes`",
     ),
-    errors.GotchaNeedsAnchor: ("remember", {"content": "It bites.", "kind": "gotcha"}, "the file to `anchors`"),
+    errors.GotchaNeedsAnchor: ("remember", {"content": "It bites.", "kind": "gotcha"}, "path::symbol, to `anchors`"),
     errors.NoSession: ("remember", {"content": "Here only.", "scope": "session"}, "scope `repo`"),
     errors.SourceIsChecked: ("remember", {"content": "Said so.", "source": "user"}, "with `evidence`"),
     errors.NoSuchNote: ("show", {"ref": 99}, "recall finds"),
