@@ -41,3 +41,9 @@ def test_a_missed_bar_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     strict = CliRunner().invoke(bench_evidence.evidence, ["--times", "--strict"], standalone_mode=False)
     assert (told.return_value, strict.return_value) == (EXIT_DONE, EXIT_REFUSED)
     assert "a recall  4.00  <= 1  missed  2.00 ms" in told.stdout
+
+
+def test_a_measuring_child_that_is_gone_is_an_error_that_says_so() -> None:
+    """Not a broken pipe, which is what a reader of the report that left looks like: exit 1 without a word."""
+    with bench_process.child("-c", "pass") as gone, pytest.raises(OSError, match="a measuring child ended"):
+        gone.ask(text="x" * 100_000)

@@ -70,9 +70,11 @@ class Child:
         """One measurement. Raises OSError where the child is gone."""
         if self._process.stdin is None or self._process.stdout is None:
             raise BrokenPipeError("a measuring child has no pipes")
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
+        line = b""
+        with contextlib.suppress(BrokenPipeError):  # gone already: not to be taken for a reader of the report that left
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
         if not line:
             raise OSError("a measuring child ended: a library of the daemon cannot be loaded here")
         measured: dict[str, Any] = json.loads(line)
