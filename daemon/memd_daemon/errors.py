@@ -109,7 +109,7 @@ class AnchorOutside(Refused):
 
 
 class AnchorMissing(Refused):
-    """The anchor {} does not exist in this checkout: check the path (it is relative to the current directory)."""
+    """The anchor {} does not exist in this checkout{}: check the path (it is relative to the current directory)."""
 
 
 class AnchorNotAFile(Refused):

@@ -37,6 +37,8 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place
 
 _REVERSED: Final = re.compile(r"#L(\d+)-L?(\d+)$", re.IGNORECASE)
+_PART_ELSEWHERE: Final = re.compile(r"([^:#]+)[:#]([^:#\s]+)")
+_LINES_ELSEWHERE: Final = re.compile(r"L?(\d+)(?:-L?(\d+))?", re.IGNORECASE)
 
 
 class Anchored(msgspec.Struct, frozen=True):
@@ -121,13 +123,26 @@ class _Taking:
             return inside
         elsewhere = [] if given.startswith("/") else self._elsewhere(given)
         if not elsewhere:
-            raise errors.AnchorMissing(shown(given))
+            raise errors.AnchorMissing(shown(given), self._meant(given))
         if len(elsewhere) > 1:
             raise refused.AnchorInSeveralPlaces(shown(given), _choices(elsewhere))
         self.told.append(
             told.found_elsewhere(*(target(ev.Anchor(path=p), self._parts.tags) for p in (given, *elsewhere)))
         )
         return elsewhere[0]
+
+    def _meant(self, given: str) -> str:
+        """What a part of a file that was written as other programs write it (`app.py:4`, `app.py#4-5`) is called here."""
+        found = _PART_ELSEWHERE.fullmatch(given)
+        if found is None:
+            return ""
+        path, part = found.groups()
+        inside = relative_path(self._root, self._cwd, path)
+        if inside is None or not self._is_there(inside):
+            return ""
+        lines = _LINES_ELSEWHERE.fullmatch(part)
+        means = f"#L{lines[1]}" + (f"-L{lines[2]}" if lines[2] else "") if lines else f"::{part}"
+        return f" (did you mean {shown(path + means)}?)"
 
     def _elsewhere(self, given: str) -> list[str]:
         from_root = relative_path(self._root, self._root, given)
@@ -220,7 +235,7 @@ class _Taking:
         if not found.holds and source.gave_up:
             raise refused.AnchorPartless(shown(split.path))
         if not found.holds:
-            now = "" if found.now == GONE else f" (it is {shown(found.now)} now)"
+            now = " (it is not there)" if found.now == GONE else f" (it is {shown(found.now)} now)"
             raise refused.ClaimNotSo(shown(written(anchor)), now)
         if holds_secret(claim, source):
             raise refused.AnchorHoldsSecret
