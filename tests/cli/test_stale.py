@@ -86,7 +86,8 @@ def test_the_document_has_the_note_its_verdicts_and_the_diff(here: World) -> Non
     assert one["note"]["id"] == int(ref)
     assert one["verdicts"] == ["VERDICT: anchor changed since — verify: app.py [anchor_renamed] (to core.py)"]
     assert (one["delivered"], one["last_delivered_at"]) == (0, "")
-    assert (one["confirm"], one["revoke"]) == (f"memd confirm {ref}", f"memd revoke {ref} --reason …")
+    # a confirmation would leave the flag where it is
+    assert (one["confirm"], one["revoke"]) == (f"memd amend {ref} --anchor …", f"memd revoke {ref} --reason …")
     (diff,) = one["diffs"]
     assert {key: diff[key] for key in ("path", "part", "to", "state", "commit", "more")} == {
         "path": "app.py",

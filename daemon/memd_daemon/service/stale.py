@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -22,7 +23,7 @@ from memd_daemon.ground.earlier import Text, Unseen, earlier, present
 from memd_daemon.model.delivery import DeliveryState
 from memd_daemon.model.event import Anchor
 from memd_daemon.model.note import Note
-from memd_daemon.model.view import GroundStatus
+from memd_daemon.model.view import GroundStatus, NoteView
 from memd_daemon.service.asker import asker_of
 from memd_daemon.service.contexts import sessions_of
 from memd_daemon.service.explain import iso, note_out
@@ -33,6 +34,7 @@ from memd_daemon.service.shown import showed
 from memd_daemon.service.views import Looked, grounds_of, seen, stands_in, view_of
 
 Grounded = tuple[Note, tuple[GroundStatus, ...]]
+_STAYS: Final = frozenset({"anchor_missing", "anchor_renamed", "block_missing", "claim_broken"})
 
 
 def stale(parts: Parts, request: api.Stale) -> api.StaleReply:
@@ -105,12 +107,18 @@ def _page(
                 verdicts=[line.strip() for line in verdicts(view, parts.tags) or ground_lines(view, parts.tags)],
                 delivered=told.times[note.uid],
                 last_delivered_at=iso(told.last.get(note.uid, 0)),
-                confirm=f"memd confirm {view.id}",
+                confirm=_where_it_holds(view),
                 revoke=f"memd revoke {view.id} --reason …",
                 diffs=compared,
             )
             found.append(out)
     return found
+
+
+def _where_it_holds(view: NoteView) -> str:
+    """`confirm` takes anew what is there; what is gone, was renamed or is claimed otherwise stays flagged until it is amended."""
+    stays = any(one.signal in _STAYS or one.to for one in view.ground)
+    return f"memd amend {view.id} --anchor …" if stays else f"memd confirm {view.id}"
 
 
 def _rows(page: Iterable[Grounded], found: Iterable[api.StaleNoteOut]) -> Iterator[tuple[bytes, int, str]]:
