@@ -19,6 +19,7 @@ KEYS = [
     "gate.idf_share",
     "hold",
     "idle_exit_hours",
+    "retention.turns_days",
     "pause",
     "ignore",
     "only",
@@ -60,7 +61,7 @@ def test_a_setting_is_changed_read_and_taken_back(world: World) -> None:
     [
         (("config", "set", "budget.session_start", "100"), "bad-setting", "500 to 8000 tokens"),
         (("config", "get", "budget.promt"), "unknown-setting", "did you mean `budget.prompt`?"),
-        (("config", "set", "retention.turns_days", "3"), "unknown-setting", "memd config list"),
+        (("config", "set", "retention.notes_days", "3"), "unknown-setting", "memd config list"),
         (("pause", "--for", "soon"), "bad-setting", "30m, 2h, 1d"),
         (("config", "set", "hold"), "usage", "VALUE"),
     ],

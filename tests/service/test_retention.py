@@ -18,6 +18,7 @@ from memd_daemon.store.port import Draft
 from tests.service.desk import Desk, context_of
 from tests.service.test_people import PASSPHRASE, Person
 from tests.service.test_same import AGAIN, CLAIM, said_in
+from tests.service.test_settings import change, signed
 
 PAST_MS = (limits.DELIVERIES_KEPT_DAYS + 1) * limits.TIME_MS_PER_DAY
 
@@ -174,3 +175,26 @@ def test_a_note_written_meanwhile_keeps_its_turn(desk: Desk) -> None:
         seq = snapshot.last_seq()
     desk.remember("Never commit to main.", evidence=[(1, "Never commit to main.")])
     assert desk.daemon.parts.store.write(partial(_drop, [1], seq)) == 0
+
+
+def test_only_a_person_has_turns_go_sooner(desk: Desk) -> None:
+    """An unsigned change keeps them longer, and never shorter than what was signed: they are evidence."""
+    person = Person(desk)
+    desk.start("s1")
+    desk.prompt("Never commit to main.", "s1")
+    desk.clock.ms += 40 * limits.TIME_MS_PER_DAY
+    change(desk, "retention.turns_days", "7")
+    assert desk.daemon.retention.prune_turns() == 0
+    signed(desk, person, "retention.turns_days", "30")
+    assert desk.daemon.retention.prune_turns() == 1
+
+
+def test_turns_are_kept_longer_where_that_is_wished(desk: Desk) -> None:
+    """Signed or not."""
+    desk.start("s1")
+    desk.prompt("Never commit to main.", "s1")
+    change(desk, "retention.turns_days", "365")
+    desk.clock.ms += (limits.TURNS_KEPT_DAYS + 1) * limits.TIME_MS_PER_DAY
+    assert desk.daemon.retention.prune_turns() == 0
+    desk.clock.ms += 300 * limits.TIME_MS_PER_DAY
+    assert desk.daemon.retention.prune_turns() == 1

@@ -22,6 +22,7 @@ HOLD: Final = "hold"
 COSINE: Final = "gate.cosine"
 IDF_SHARE: Final = "gate.idf_share"
 IDLE_EXIT: Final = "idle_exit_hours"
+TURNS_DAYS: Final = "retention.turns_days"
 START_BUDGET: Final = "budget.session_start"
 PROMPT_BUDGET: Final = "budget.prompt"
 EDIT_BUDGET: Final = "budget.edit"
@@ -149,6 +150,13 @@ KEYS: Final[dict[str, Key]] = {
             limits.IDLE_EXIT_S // limits.S_PER_HOUR,
             f"{limits.SETTING_IDLE_MIN_HOURS} to {limits.SETTING_IDLE_MAX_HOURS} hours",
             _whole(limits.SETTING_IDLE_MIN_HOURS, limits.SETTING_IDLE_MAX_HOURS),
+        ),
+        Key(
+            TURNS_DAYS,
+            "How many days what you said is kept, where no note's evidence cites it; only a signed change makes them fewer.",
+            limits.TURNS_KEPT_DAYS,
+            f"{limits.SETTING_TURNS_MIN_DAYS} to {limits.SETTING_TURNS_MAX_DAYS} days",
+            _whole(limits.SETTING_TURNS_MIN_DAYS, limits.SETTING_TURNS_MAX_DAYS),
         ),
         Key(
             PAUSE,

@@ -1,5 +1,5 @@
 """What goes in time, behind everything else: deliveries, contexts and tools' results past `limits.DELIVERIES_KEPT_DAYS`
-(store/prune.py), and the user's turns past `limits.TURNS_KEPT_DAYS`.
+(store/prune.py), and the user's turns past the days of the setting `retention.turns_days`.
 
 A turn that a note's evidence cites stays as long as the note is not forgotten, also where it was revoked. What else is known of a
 turn goes with it; its number is not given again.
@@ -18,6 +18,7 @@ from memd_daemon import errors, limits
 from memd_daemon.model.note import Note
 from memd_daemon.model.turn import Turn
 from memd_daemon.service.parts import Parts
+from memd_daemon.service.terms import turns_kept_days
 from memd_daemon.store.port import Txn
 
 log: Final = logging.getLogger("memd.retention")
@@ -62,7 +63,8 @@ class Retention:
 
     def prune_turns(self) -> int:
         """Takes away the turns that are past their time; gives how many. Raises Stopping, StoreFull."""
-        before = self._parts.now_ms() - limits.TURNS_KEPT_DAYS * limits.TIME_MS_PER_DAY
+        now_ms = self._parts.now_ms()
+        before = now_ms - turns_kept_days(self._parts.settings(), now_ms) * limits.TIME_MS_PER_DAY
         with self._parts.store.read() as snapshot:
             seq, cited = snapshot.last_seq(), _cited(note for _, note in snapshot.notes())
         removed, last = 0, 0

@@ -95,3 +95,8 @@ def idle_exit_s(settings: Settings, now_ms: int) -> int:
     """Seconds without a session after which the daemon goes."""
     is_set = settings.change(keys.IDLE_EXIT, now_ms) is not None
     return settings.count(keys.IDLE_EXIT, now_ms) * limits.S_PER_HOUR if is_set else limits.IDLE_EXIT_S
+
+
+def turns_kept_days(settings: Settings, now_ms: int) -> int:
+    """How long a turn that nothing cites is kept. What nobody signed may lengthen it and never shorten it: turns are evidence."""
+    return max(settings.count(keys.TURNS_DAYS, now_ms, endorsed=endorsed) for endorsed in (True, False))
