@@ -363,3 +363,21 @@ def test_one_act_is_one_commit(desk: Desk) -> None:
     desk.act("revoke", old, reason=REASON)
     desk.act("absorb", old, by=str(new))
     assert commits(desk) == before + 2
+
+
+@pytest.mark.parametrize(
+    ("proxies", "given", "becomes"),
+    [
+        (["other.py"], "other.py", [("other.py", True)]),
+        (["other.py"], "new.py", [("new.py", True)]),
+        (["app.py", "other.py"], "other.py", [("other.py", True)]),
+    ],
+)
+def test_what_stands_for_a_process_goes_on_to(
+    desk: Desk, proxies: list[str], given: str, becomes: list[tuple[str, bool]]
+) -> None:
+    """A file given in place of proxies is one: its lockfile was renamed, and the note is about the process still."""
+    (desk.repo / "new.py").write_text("x = 1\n")
+    made = desk.remember("Builds run twice.", process=True, proxies=proxies).id
+    desk.act("amend", made, anchors=[given])
+    assert [(a.path, a.proxy) for a in note(desk, made).anchors] == becomes

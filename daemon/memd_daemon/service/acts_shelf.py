@@ -1,5 +1,7 @@
 """Acts on how a note is kept and where it holds: archive, restore-note, done, reopen, amend (model.md, section 2)."""
 
+import msgspec
+
 from memd_client import api
 from memd_daemon import errors
 from memd_daemon.frames import told
@@ -74,8 +76,8 @@ def _reasoned(sheet: Sheet, note: Note, case: Case) -> ev.Reasoned:
 
 
 def amend(sheet: Sheet, note: Note, case: Case) -> None:
-    """Priority, tags, anchors and scope; what is not given stays. The anchors given take the place of those it had, its proxies
-    stay. To let a directive hold in more places is a person's, and so is a global directive or gotcha.
+    """Priority, tags, anchors and scope; what is not given stays. The anchors given take the place of those it had
+    (`_with_proxies`). To let a directive hold in more places is a person's, and so is a global directive or gotcha.
     """
     wanted = _amended(sheet, note, case)
     if wanted == ev.Amended():
@@ -119,8 +121,19 @@ def _anchors(sheet: Sheet, note: Note, case: Case) -> tuple[ev.Anchor, ...]:
         raise errors.AnchorElsewhere(sheet.id_of(note))
     new = anchors_at(sheet.parts, [(a, False) for a in case.request.anchors], case.request.cwd, case.place)
     sheet.told += new.told
-    named = {a.path for a in new.anchors if a.form == "file"}
-    return (*new.anchors, *(a for a in note.anchors if a.proxy and a.path not in named))
+    return _with_proxies(note.anchors, new.anchors)
+
+
+def _with_proxies(before: tuple[ev.Anchor, ...], given: tuple[ev.Anchor, ...]) -> tuple[ev.Anchor, ...]:
+    """What was given in place of what was there: a proxy stays one, and where there were only proxies the new files are proxies."""
+    proxies = {a.path for a in before if a.proxy}
+    are_all = len(proxies) == len(before) > 0
+    stood = [
+        msgspec.structs.replace(a, proxy=True) if a.form == "file" and (are_all or a.path in proxies) else a
+        for a in given
+    ]
+    named = {a.path for a in stood if a.form == "file"}
+    return (*stood, *(a for a in before if a.proxy and not are_all and a.path not in named))
 
 
 def _under(sheet: Sheet, note: Note, case: Case, scope: str) -> str:
