@@ -68,6 +68,12 @@ def test_status_offers_one_step(stated: list[int], line: str | None) -> None:
     assert [told.startswith(line or "") for told in lines] == [True] * (line is not None)
 
 
+def test_status_names_what_is_held() -> None:
+    """Somebody has to look at the notes of a burst, so they are told by their numbers."""
+    (line,) = status._queue({"held": [9, 7]})
+    assert line.startswith("2 notes of a burst, told to nobody unasked: [9] [7]: `memd show REF`")
+
+
 def test_one_turn_is_shown_whole(world: World) -> None:
     """By its number, every line behind a bar; a number that is no turn is refused."""
     world.note("The daemon runs now.")

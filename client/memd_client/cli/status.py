@@ -29,6 +29,7 @@ NO_GIT_HOOK = "this repository has no git hook of memd, so its commits go unreco
 SETTLE = "`memd show {ref}`, then sign the act, or `memd confirm {ref}` keeps it as it is"
 RESOLVE = "`memd show REF` names the other, `memd resolve A B` settles it"
 ENDORSE = "`memd promote {ref} --to human` endorses it, once you have read it"
+LOOK = "`memd show REF` from outside an agent's session lets one go, `memd revoke REF` takes it back"
 REVIEW = "look again, then `memd review REF`, or `memd revoke REF` for what no longer holds"
 
 
@@ -197,6 +198,9 @@ def _queue(queue: dict[str, Any]) -> list[str]:
     if review := queue.get("review"):
         what = f"{screen.count(review, 'note')} built on what was found wrong or replaced"
         lines.append(f"{what}{_named(queue.get('to_review') or [])}: {screen.spoken(REVIEW)}")
+    if held := queue.get("held"):
+        what = f"{screen.count(len(held), 'note')} of a burst, told to nobody unasked{_named(held)}"
+        lines.append(f"{what}: {screen.spoken(LOOK)}")
     if stated := queue.get("stated"):
         what = (
             f"{screen.count(len(stated), 'rule')} in your own words, endorsed by nobody{_named(stated, SHOWN_STATED)}"

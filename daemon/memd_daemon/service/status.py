@@ -42,7 +42,7 @@ def status(parts: Parts, counts: HookCounts, started_ms: int) -> api.StatusReply
         hooks={key: {**told, "last": iso(told["last_ms"])} for key, told in counts.told().items()},
         last_delivery=_plain(delivery_out(parts, last)) if last else None,
         spool=spooled,
-        queue={name: store.pop(name) for name in ("proposals", "conflicts", "review", *WAITING, "stated")},
+        queue={name: store.pop(name) for name in ("proposals", "conflicts", "review", *WAITING, "stated", "held")},
         sessions=_sessions(parts),
         people=people,
         problems=[*_problems(parts, spooled), *policy_problems, *parts.findings.told()],
@@ -90,7 +90,7 @@ def _store(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
         "bytes_on_disk": counts.bytes_on_disk,
         **told.marks,
         "stale": _stale(parts, snapshot),
-        "quarantined": _quarantined(parts, snapshot),
+        **_quarantined(parts, snapshot),
         **{name: sorted(ids_of(snapshot, uids)) for name, uids in told.waiting.items()},
         "stated": _stated(parts, snapshot, told.spoken),
     }
@@ -110,12 +110,17 @@ def _stale(parts: Parts, snapshot: Snapshot) -> int:
     return standing + len(flagged) - len(asked)
 
 
-def _quarantined(parts: Parts, snapshot: Snapshot) -> int:
-    """Notes of bursts that nobody has looked at, as far as they are still told at all; past a bound that is not asked."""
+def _quarantined(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
+    """How many notes of bursts nobody has looked at, as far as they are still told at all, and which, the newest first; past a
+    bound that is not asked, and they are only counted."""
     held = sorted(parts.bursts.held(parts))
     asked = held[: limits.STATUS_STALE_MAX]
-    standing = sum(n is not None and n.live and n.provenance != Provenance.HUMAN for n in map(snapshot.note, asked))
-    return standing + len(held) - len(asked)
+    notes = (note for note in map(snapshot.note, asked) if note is not None)
+    standing = [note.uid for note in notes if note.live and note.provenance != Provenance.HUMAN]
+    return {
+        "quarantined": len(standing) + len(held) - len(asked),
+        "held": sorted(ids_of(snapshot, standing), reverse=True),
+    }
 
 
 def _spool(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
