@@ -364,7 +364,7 @@ def test_an_unknown_key_is_answered_with_the_nearest(desk: Desk) -> None:
     with pytest.raises(errors.UnknownSetting, match=r"did you mean `budget\.prompt`"):
         change(desk, "budget.promt", "100")
     with pytest.raises(errors.UnknownSetting):
-        desk.ask(api.Settings(key="retention.turns_days"))
+        desk.ask(api.Settings(key="retention.notes_days"))
 
 
 @pytest.mark.parametrize("given", ["nowhere", "app.py", "n" * 300, "a\0b", "token=ghp_" + "a1B2" * 9])
