@@ -4,21 +4,22 @@ What is not sure is read for the worse: a fence or a tag that is never closed ru
 belongs to it up to an empty line, four spaces after an empty line are code.
 """
 
-import re
 from typing import Final, NamedTuple
+
+from memd_daemon.evidence.pattern import pattern
 
 PROSE, LISTED, HEADING, OTHER, RULE = "prose", "listed", "heading", "other", "rule"
 
-_FENCE: Final = re.compile(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?(`{3,}|~{3,})")
-_TAG: Final = re.compile(r"\s*<(/?)([A-Za-z!?][\w:.-]*)[^<>]*>?")
-_MARKER: Final = re.compile(
+_FENCE: Final = pattern(r"\s*(?:(?:[-*+]|\d{1,3}[.)])\s+)?(`{3,}|~{3,})")
+_TAG: Final = pattern(r"\s*<(/?)([A-Za-z!?][\w:.-]*)[^<>]*>?")
+_MARKER: Final = pattern(
     r"\s*(?:[-*+•‣◦▪●○·・]|[–—](?=\s)|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{2,5})\)|\d{1,3}\.|[①-⑳]|[一二三四五六七八九十]{1,3}[、.．]|\d{1,3}[、．])"
     r"(?:(?<=[•・①-⑳、．])\s*|\s+)(?=\S)"
 )
-_HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s+(?=\S)")
-_UNDERLINE: Final = re.compile(r"\s{0,3}(?:=+|-{2,})\s*$")
-_RULE: Final = re.compile(r"\s{0,3}(?:([-*_])\s*)(?:\1\s*){2,}$|\s{0,3}[=~_*#]{4,}\s*$")
-_BOLD: Final = re.compile(r"\s*(\*\*|__)(?!\s)[^*_]+\1\s*$")
+_HEADING: Final = pattern(r"\s{0,3}#{1,6}\s+(?=\S)")
+_UNDERLINE: Final = pattern(r"\s{0,3}(?:=+|-{2,})\s*$")
+_RULE: Final = pattern(r"\s{0,3}(?:([-*_])\s*)(?:\1\s*){2,}$|\s{0,3}[=~_*#]{4,}\s*$")
+_BOLD: Final = pattern(r"\s*(\*\*|__)(?!\s)[^*_]+\1\s*$")
 _CODE_INDENT: Final = 4
 _TAB_COLUMNS: Final = 4
 

@@ -8,9 +8,11 @@ that escapes markup escapes nothing that is looked for here.
 import re
 from typing import Final
 
+from memd_daemon.evidence.pattern import pattern
+
 _OPENS: Final = r"memd: (?:\d+ (?:notes?\b|auto-captured note\b)|no notes here)"
 _CLOSES: Final = r"memd: end[.;]"
-_BUNDLE: Final = re.compile(rf"{_OPENS}.*?(?:{_CLOSES}[^\n]*|\Z)", re.DOTALL)
+_BUNDLE: Final = pattern(rf"{_OPENS}.*?(?:{_CLOSES}[^\n]*|\Z)", re.DOTALL)
 _FRAMES: Final = (
     "(standing rule from the user ",
     "Recorded by the user: ",
@@ -20,7 +22,7 @@ _FRAMES: Final = (
     "Previously believed (recorded ",
     "memd: ",
 )
-_FRAMED: Final = re.compile(
+_FRAMED: Final = pattern(
     rf"{'|'.join(map(re.escape, _FRAMES[:-1]))}|^[ \t]*memd: |\[\d+\] \[[^\]\n]{{1,400}}\] Recorded \d{{4}}-\d\d-\d\d",
     re.MULTILINE,
 )

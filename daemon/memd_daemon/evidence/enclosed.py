@@ -6,12 +6,12 @@ that opens and never closes quotes all that follows, to the end of the text; one
 before it in its paragraph, save after a digit (inches) and after a letter where it is an apostrophe.
 """
 
-import re
 from bisect import bisect_left, bisect_right
 from operator import itemgetter
 from typing import Final, NamedTuple
 
 from memd_daemon import limits
+from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.signs import (
     ALWAYS_CLOSE,
     ALWAYS_OPEN,
@@ -24,7 +24,7 @@ from memd_daemon.evidence.signs import (
     SINGLE,
 )
 
-_BACKTICKS: Final = re.compile("`+")
+_BACKTICKS: Final = pattern("`+")
 _BEFORE_OPENING: Final = frozenset("([{（［｛【〔-–—/:=,;*_~>«»‹›「『《〈“„‘‚\"'、，：。！？")
 BRACKET, QUOTE, CODE = "bracket", "quote", "code"
 

@@ -19,14 +19,15 @@ from memd_daemon import limits
 from memd_daemon.evidence import wording
 from memd_daemon.evidence.enclosed import QUOTE, Enclosed
 from memd_daemon.evidence.folding import plain
+from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.signs import CLOSERS, CONTINUE, DOUBLE, ELLIPSES, GUILLEMETS, STOPS, TERMINATORS, WIDE
 from memd_daemon.evidence.words import weight
 
-_TERMINATED: Final = re.compile(f"[{re.escape(TERMINATORS + ELLIPSES)}]+")
-_NOT_SPACE: Final = re.compile(r"\S")
-_NEXT_LETTER: Final = re.compile(r"[^\W\d_]")
-_ROMAN: Final = re.compile(r"[IVX]{2,}")
-_IS_SYLLABLE: Final = re.compile("[\uac00-\ud7a3]")  # a word of one letter is an initial, one of a syllable is not
+_TERMINATED: Final = pattern(f"[{re.escape(TERMINATORS + ELLIPSES)}]+")
+_NOT_SPACE: Final = pattern(r"\S")
+_NEXT_LETTER: Final = pattern(r"[^\W\d_]")
+_ROMAN: Final = pattern(r"[IVX]{2,}")
+_IS_SYLLABLE: Final = pattern("[\uac00-\ud7a3]")  # a word of one letter is an initial, one of a syllable is not
 _VOWELS: Final = frozenset("aeiouyäöüáéíóúàèìòùâêîôûåæøœ")
 _OPENS: Final = "(\"'“„«‘‚‹[{*_¿¡"
 _DOTS: Final = frozenset(STOPS)

@@ -4,7 +4,6 @@ A folded text knows where each of its characters stood. NFKC is taken of a whole
 it, or the parts of a Hangul syllable, become one. Superscripts, subscripts and fractions stay: `10²` is not `102`.
 """
 
-import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from memd_daemon import limits
+from memd_daemon.evidence.pattern import pattern
 
 _SINGLE: Final = "‘’‚‛‹›"
 _DOUBLE: Final = "“”„‟«»"
@@ -25,8 +25,8 @@ _SAME_LENGTH: Final = (
     | dict.fromkeys(map(ord, "\u00a0\u3000\u2002\u2003\u2007\u2009\u202f"), " ")
 )
 _KEPT_AS_THEY_ARE: Final = ("<super>", "<sub>", "<fraction>")
-_LOOSE: Final = re.compile(r"\s{2,}|[^\S ]")
-_ASCII: Final = re.compile(r"[\x00-\x7f]+")
+_LOOSE: Final = pattern(r"\s{2,}|[^\S ]")
+_ASCII: Final = pattern(r"[\x00-\x7f]+")
 _VOWELS_AND_TAILS: Final = ("\u1160", "\u11ff")  # of Hangul, from and to: they join what stands before them
 
 

@@ -21,13 +21,14 @@ from memd_daemon.evidence.echoes import echoes
 from memd_daemon.evidence.enclosed import CODE, NOTHING, QUOTE, Enclosed, enclosed, opens_with
 from memd_daemon.evidence.endings import ends, takes_back
 from memd_daemon.evidence.folding import plain
+from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.questions import asks
 from memd_daemon.evidence.signs import CLOSERS, ELLIPSES, TERMINATORS
 
-_COLON_WITHIN: Final = re.compile(r"[:：](?=\s)|：")
-_LABEL: Final = re.compile(r"user ?[:：]\s*(?=\S)", re.IGNORECASE)
-_STRUCK: Final = re.compile(r"~~|<!--|<(?:del|s|strike|q|blockquote)\b|\[redacted:", re.IGNORECASE)
-_ATTRIBUTED: Final = re.compile(r"(?:^|\s)(?:--|[—–―])\s?([^\W\d_])\w*\.?(?: \w+\.?){0,3}$")
+_COLON_WITHIN: Final = pattern(r"[:：](?=\s)|：")
+_LABEL: Final = pattern(r"user ?[:：]\s*(?=\S)", re.IGNORECASE)
+_STRUCK: Final = pattern(r"~~|<!--|<(?:del|s|strike|q|blockquote)\b|\[redacted:", re.IGNORECASE)
+_ATTRIBUTED: Final = pattern(r"(?:^|\s)(?:--|[—–―])\s?([^\W\d_])\w*\.?(?: \w+\.?){0,3}$")
 _LABELS: Final = ("user:", "user :")
 _COLONS: Final = ":："
 _BROKEN_OFF: Final = frozenset(",;、，；–—-([{（")

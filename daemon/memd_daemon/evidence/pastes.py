@@ -9,6 +9,7 @@ from typing import Final
 
 from memd_daemon import limits
 from memd_daemon.evidence.blocks import Block
+from memd_daemon.evidence.pattern import pattern
 
 _LINES: Final = (  # how they begin
     r"diff --git |Index: \S|@@ -\d|--- \S|\+\+\+ \S|commit [0-9a-f]{7,40}\b",
@@ -23,12 +24,12 @@ _LINES: Final = (  # how they begin
     r"(?:const|let|var) \w+ ?=|(?:public|private|protected|static) \w|package [\w.]+;?$|return \S+;$",
     r"[\"'][\w-]+[\"'] ?: ?[\"'\[{\d]|[{}\]]+[,;]?$",
 )
-_MACHINE: Final = re.compile(rf"[ \t]*(?:{'|'.join(_LINES)})")
+_MACHINE: Final = pattern(rf"[ \t]*(?:{'|'.join(_LINES)})")
 _HEADERS: Final = (
     "from|to|cc|bcc|subject|date|sent|reply-to|message-id|von|an|betreff|gesendet|datum|de|para|asunto|enviado|fecha|à|objet",
     "envoyé|от|кому|тема|дата|отправлено|发件人|收件人|主题|日期|差出人|宛先|件名|送信日時|प्रेषक|विषय|من|إلى|الموضوع",
 )
-_MAIL_HEADER: Final = re.compile(rf"[ \t]*(?:\*\*)?(?:{'|'.join(_HEADERS)})(?:\*\*)? ?[:：]", re.IGNORECASE)
+_MAIL_HEADER: Final = pattern(rf"[ \t]*(?:\*\*)?(?:{'|'.join(_HEADERS)})(?:\*\*)? ?[:：]", re.IGNORECASE)
 _FORWARDS: Final = (
     r"-{2,} ?(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|mensaje original)",
     r"-{2,} ?(?:mensaje reenviado|message d'origine|message transféré|исходное сообщение|пересылаемое сообщение)",
@@ -36,10 +37,10 @@ _FORWARDS: Final = (
     r"(?:wrote|writes|schrieb|schreibt|escribió|escribe|écrit|пишет|написала?|написал\(а\)|ने लिखा|كتب)[^\n]{0,80}[:：][ \t]*$",
     r"(?:写道|寫道|のメール|の投稿|さんが書きました|書きました)[^\n]{0,20}[:：]",
 )
-_FORWARDED: Final = re.compile("|".join(_FORWARDS), re.MULTILINE)
-_LINE: Final = re.compile(r"[^\n]+")
+_FORWARDED: Final = pattern("|".join(_FORWARDS), re.MULTILINE)
+_LINE: Final = pattern(r"[^\n]+")
 _CODE_ENDS: Final = (";", "{", "}", "=>", "->", "),")
-_ASSIGNED: Final = re.compile(r"\s*[\w.\[\]]+\s*[+*/-]?=\s*\S+$")
+_ASSIGNED: Final = pattern(r"\s*[\w.\[\]]+\s*[+*/-]?=\s*\S+$")
 
 
 def _lines(text: str, block: Block) -> list[tuple[int, int]]:

@@ -10,11 +10,12 @@ from typing import Final
 from memd_daemon import limits
 from memd_daemon.evidence import wording
 from memd_daemon.evidence.folding import plain
+from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.signs import MARKS, QUESTION
 
-_MARK: Final = re.compile(f"[{re.escape(QUESTION)}]")
-_GREEK_MARK: Final = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff]\s?[;\u037e]")
-_FIRST: Final = re.compile(rf"\W*((?:[\w'-]|[{MARKS}])+)")
+_MARK: Final = pattern(f"[{re.escape(QUESTION)}]")
+_GREEK_MARK: Final = pattern(r"[\u0370-\u03ff\u1f00-\u1fff]\s?[;\u037e]")
+_FIRST: Final = pattern(rf"\W*((?:[\w'-]|[{MARKS}])+)")
 
 
 def asks(sentence: str) -> bool:

@@ -12,6 +12,7 @@ from memd_daemon import limits
 from memd_daemon.evidence.folding import Folded, folded, plain
 from memd_daemon.evidence.known import turn_outline
 from memd_daemon.evidence.outline import Sentence, outline, says
+from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.signs import IS_UNSPACED, SPACED, STOPS, TERMINATORS, UNSPACED, WIDE
 from memd_daemon.evidence.words import runs, weight
 
@@ -20,9 +21,9 @@ _TRAILS_OFF: Final = ".."  # an ellipsis, folded: what has one is not whole with
 _BUCKET: Final = 2
 _AFTER: Final = frozenset(",;:)\"'" + STOPS + SPACED)
 _NOBODYS: Final = r"\s|[-*+•.!。．·)(]|\d{1,3}(?=[.)])"
-_BARE: Final = re.compile(rf"(?:{_NOBODYS})+")
-_GLUE: Final = re.compile(rf"(?:user ?[:：]|{_NOBODYS})+", re.IGNORECASE)
-_GOES_ON: Final = re.compile(rf"(?<=[{UNSPACED}])[,;]|(?<=[\u3040-\u309f])、(?![とっなのかがはをに])")
+_BARE: Final = pattern(rf"(?:{_NOBODYS})+")
+_GLUE: Final = pattern(rf"(?:user ?[:：]|{_NOBODYS})+", re.IGNORECASE)
+_GOES_ON: Final = pattern(rf"(?<=[{UNSPACED}])[,;]|(?<=[\u3040-\u309f])、(?![とっなのかがはをに])")
 
 
 class Said(msgspec.Struct, frozen=True):

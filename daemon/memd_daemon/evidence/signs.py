@@ -7,6 +7,8 @@ too few is never wrong here (endings.py).
 import re
 from typing import Final
 
+from memd_daemon.evidence.pattern import pattern
+
 STOPS: Final = ".\u2024\ufe52\uff0e"  # UAX #29's ATerm: they also end abbreviations and stand in numbers
 SPACED: Final = "!?\u203c\u203d\u2047\u2048\u2049\u2e2e\ufe56\ufe57"  # white space follows where a sentence ends
 WIDE: Final = (  # nothing needs to follow: scripts without spaces, and scripts in which they end sentences alone
@@ -41,7 +43,7 @@ UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003ffff"
 )
-IS_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
+IS_UNSPACED: Final = pattern(f"[{UNSPACED}]")
 
 # marks that belong to the letter before them, and the Indic blocks, which hold letters and marks; `\w` has no marks
 MARKS: Final = (
@@ -49,7 +51,7 @@ MARKS: Final = (
     "\u0900-\u0963\u0966-\u0dff\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
 
-ENCLOSING: Final = re.compile(
+ENCLOSING: Final = pattern(
     "["
     + re.escape("".join((*OPENING, *CLOSING, *ALWAYS_OPEN, *ALWAYS_CLOSE, *GUILLEMETS, *sorted(DOUBLE | SINGLE))) + "`")
     + "]"

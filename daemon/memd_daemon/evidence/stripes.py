@@ -1,13 +1,13 @@
 """A note's content in stripes: the user's words and the rest."""
 
-import re
 from typing import Final
 
 import msgspec
 
+from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.reading import Reading, Span
 
-_BETWEEN: Final = re.compile(r"\s*(?:(?:[-*+•‣◦・]|\(?\w{1,3}[.)])\s*)?")
+_BETWEEN: Final = pattern(r"\s*(?:(?:[-*+•‣◦・]|\(?\w{1,3}[.)])\s*)?")
 
 
 class Stripe(msgspec.Struct, frozen=True):

@@ -3,8 +3,9 @@
 Each table errs to one side: a word too many takes a mark away and never gives one.
 """
 
-import re
 from typing import Final
+
+from memd_daemon.evidence.pattern import pattern
 
 
 def _set(words: str) -> frozenset[str]:
@@ -35,7 +36,7 @@ BEFORE_NUMBERS: Final = _set(
 )
 
 # at the start of a sentence that takes something back from the one before it
-EXCEPTIONS: Final = re.compile(
+EXCEPTIONS: Final = pattern(
     r"(?:except\b|unless\b|excepting\b|excluding\b|apart from\b|other than\b|save for\b|but not\b|only (?:if|when|in|for)\b"
     r"|not (?:if|when|in|for)\b|if not\b"
     r"|außer\b|ausser\b|ausgenommen\b|es sei denn\b|nur (?:wenn|in|im|bei|für)\b|nicht (?:wenn|in|im|bei|für)\b"
@@ -52,7 +53,7 @@ FORWARD_HINTS: Final = (
 )  # fmt: skip
 
 # a sentence with one of these speaks of what follows it
-FORWARD: Final = re.compile(
+FORWARD: Final = pattern(
     r"\b(?:the following|as follows|what follows|follows here|the next (?:sentence|line|rule|statement|paragraph|one|part)s?"
     r"|below|here(?: is| are|'s) (?:what|how|the)\b"
     r"|folgende[mnrs]?|im folgenden|wie folgt|unten|nächste[nrs]? (?:satz|zeile|regel|absatz)"
@@ -62,7 +63,7 @@ FORWARD: Final = re.compile(
 )
 
 # the last words of a paragraph that goes on in the next one
-UNFINISHED: Final = re.compile(
+UNFINISHED: Final = pattern(
     r"(?:^|\s)(?:that|to|not|never|and|or|but|if|when|unless|because|of|the|a|an|is|are|was|were|don't|do|does|doesn't|didn't"
     r"|should|shouldn't|must|mustn't|can|can't|cannot|may|will|won't|would|say|says|said|claims?|claimed|suggests?|suggested|writes?|wrote|told|thinks?|thought|argues?|argued|than|with|by|for"
     r"|dass|daß|zu|nicht|nie|niemals|und|oder|aber|wenn|der|die|das|den|dem|ist|sind|sagt|sagte|schreibt|schrieb|meint|meinte|behauptet|ob|weil"
@@ -81,7 +82,7 @@ ASKS_FIRST: Final = _set(
     "почему зачем разве неужели сколько где кто как куда откуда какой какая какое какие "
     "क्या क्यों कैसे कब कहाँ कौन هل لماذا كيف متى أين ما من أ"
 )
-ASKS_FIRST_TWO: Final = re.compile(
+ASKS_FIRST_TWO: Final = pattern(
     r"(?:(?:do|have|don't) (?:we|you|i|they|he|she|any\w*)"
     r"|(?:may|might|must|had|were) (?:we|you|i|they|he|she|it|the|this|that|these|those|there|any\w*|some\w*)"
     r"|(?:what|how|when|where) (?:do|does|did|is|are|was|were|can|could|should|would|will|shall|has|have|if|about|come|to|many"
@@ -90,13 +91,13 @@ ASKS_FIRST_TWO: Final = re.compile(
     r"wäre|kann|können|tun)|wann|hätte\w*|wäre\w*|что (?:если|делать|будет|это))\b"
 )
 ASKS_PARTICLE: Final = " ли"
-PARTICLE: Final = re.compile(r"(?:\S+ ){1,4}ли\b")
-INVERTED: Final = re.compile(r"(?:\S+ ){0,2}\w+(?:-t)?-(?:tu|vous|nous|on|ils?|elles?|je)\b")
-ASKS_LAST: Final = re.compile(
+PARTICLE: Final = pattern(r"(?:\S+ ){1,4}ли\b")
+INVERTED: Final = pattern(r"(?:\S+ ){0,2}\w+(?:-t)?-(?:tu|vous|nous|on|ils?|elles?|je)\b")
+ASKS_LAST: Final = pattern(
     r"(?:, ?(?:right|ok|okay|yes|no|correct|eh|huh|hm|isn't it|is it|aren't we|don't we|do we|shall we|will you|or not|oder|ne"
     r"|gell|nicht wahr|richtig|verdad|no|cierto|no es así|n'est-ce pas|hein|non|да|верно|правда|так|na)"
     r"|\bor not|\bor what|か|かな|かしら|の\?|だろう|でしょう|吗|嗎|呢|吧|么|麼|क्या|ना)[.!。．…\s]*$"
 )
-ASKS_WITHIN: Final = re.compile(
+ASKS_WITHIN: Final = pattern(
     r"为什么|為什麼|怎么|怎麼|什么时候|什麼時候|是不是|能不能|要不要|可不可以|该不该|應不應該|会不会|是否|なぜ|どうして|どうやって"
 )

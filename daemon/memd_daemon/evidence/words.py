@@ -9,12 +9,13 @@ from functools import lru_cache
 from typing import Final
 
 from memd_daemon import limits
+from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.signs import IS_UNSPACED, MARKS, UNSPACED
 
-_ASCII: Final = re.compile(r"\w+(?:['./-]\w+)*", re.ASCII)
-_SPACED: Final = re.compile(rf"[\w{MARKS}]+(?:['./-][\w{MARKS}]+)*")
+_ASCII: Final = pattern(r"\w+(?:['./-]\w+)*", re.ASCII)
+_SPACED: Final = pattern(rf"[\w{MARKS}]+(?:['./-][\w{MARKS}]+)*")
 _LETTERS: Final = rf"(?:[{MARKS}]|[^\W{UNSPACED}])+"
-_ANY: Final = re.compile(rf"[{UNSPACED}]|{_LETTERS}(?:['./-]{_LETTERS})*")
+_ANY: Final = pattern(rf"[{UNSPACED}]|{_LETTERS}(?:['./-]{_LETTERS})*")
 
 
 def is_spaced(flat: str) -> bool:
