@@ -5,12 +5,13 @@ import shlex
 import pytest
 
 from .lab import Lab, Terminal
-from .memd import Memd, bundles
+from .memd import Memd, bundles, eventually
 from .model import JSON, answer, text, tool
 
 pytestmark = pytest.mark.e2e
 
 RULE = "Run the tests with tox, never with pytest alone."
+ASKED = "leave the generated files alone"
 OWN = "In this session, leave the generated files alone."
 FINDING = "The importer retries three times on a locked database."
 ALLOWED = ("--allowedTools", "Bash")
@@ -40,7 +41,7 @@ def test_a_fork_is_told_the_rules_and_its_sessions_own(lab: Lab, memd: Memd) -> 
     """In its first request; the session that it came from stays as it was, and a stranger hears nothing of it."""
     memd.remember(RULE, kind="directive")
     lab.model.script(answer(record(lab)), answer(text("noted")))
-    first = lab.claude("leave the generated files alone", *ALLOWED)
+    first = lab.claude(ASKED, *ALLOWED)
     forked = lab.claude("go on", "--fork-session", resume=first.session)
     assert forked.session != first.session
     (bundle,) = bundles(forked.requests[0].news)
@@ -50,13 +51,18 @@ def test_a_fork_is_told_the_rules_and_its_sessions_own(lab: Lab, memd: Memd) -> 
 
 
 def test_a_clear_and_a_branch_in_the_terminal_go_on_with_the_sessions_own(lab: Lab, memd: Memd) -> None:
-    """Each begins another session in the same client, and in each both rules stand, once."""
+    """Each begins another session in the same client, and in each both rules stand, once.
+
+    The note is bound to the prompt by its words, and changes how it is told once that prompt is known to have been typed: so that
+    is waited for first.
+    """
     memd.remember(RULE, kind="directive")
     with lab.tui(*ALLOWED) as terminal:
         terminal.trust_folder()
         lab.model.script(answer(record(lab)), answer(text("noted it")))
-        terminal.prompt("leave the generated files alone")
+        terminal.prompt(ASKED)
         terminal.wait_for_text("noted it")
+        eventually(lambda: [turn["attestation"] for turn in memd.turns()] == ["typed"], "the prompt is known to be typed")
         terminal.clear()
         assert_both(terminal, "hello anew")
         terminal.enter("/branch")
