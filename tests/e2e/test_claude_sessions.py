@@ -62,7 +62,9 @@ def test_a_clear_and_a_branch_in_the_terminal_go_on_with_the_sessions_own(lab: L
         lab.model.script(answer(record(lab)), answer(text("noted it")))
         terminal.prompt(ASKED)
         terminal.wait_for_text("noted it")
-        eventually(lambda: [turn["attestation"] for turn in memd.turns()] == ["typed"], "the prompt is known to be typed")
+        eventually(
+            lambda: [turn["attestation"] for turn in memd.turns()] == ["typed"], "the prompt is known to be typed"
+        )
         terminal.clear()
         assert_both(terminal, "hello anew")
         terminal.enter("/branch")
