@@ -399,6 +399,15 @@ PEER_WAITING_MAX: Final = (
 WAITING_MAX: Final = 1_024  # of all connections together, beyond the first of each
 WAITING_MAX_BYTES: Final = 48 * 1024 * 1024  # what they hold: the largest message three times
 RECEIVED_AT_ONCE_MAX: Final = 64  # then answers that are ready go out first
+CONNECTIONS_MAX: Final = 1_024  # at once: a person has some dozen, and thirty hooks at once are many; each takes 27 KB
+CONNECTIONS_AHEAD: Final = 1_001  # that libzmq accepts before it waits to be heard: the length of its queue of events
+CONNECTIONS_HEARD_AT_ONCE_MAX: Final = 64  # then requests are received
+CONNECTIONS_LOOK_S: Final = 0.25  # between two looks at who is busy, while anybody is connected: 0.1 ms each
+DESCRIPTORS_OWN: Final = 256  # of the daemon's own files: some sixty, and those that are being read
+TRAFFIC_MAX_BYTES: Final = (
+    384 * 1024 * 1024
+)  # beyond the least that was seen: what waits may be 48 MB, and the model and large indexes take some 200 MB
+PARTS_SKIPPED_AT_ONCE: Final = 4_096  # frames of a message over its bounds: 5 ms, then answers go out
 SOCKET_LINGER_MS: Final = 500  # for answers in flight at a stop
 HANDSHAKE_MAX_MS: Final = 5_000  # a peer that connects and says nothing is dropped
 SOCKET_PATH_MAX_BYTES: Final = 100  # sun_path holds 103 on macOS, 107 on Linux, and libzmq adds none

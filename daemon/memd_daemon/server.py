@@ -5,7 +5,8 @@ nothing to do. Each request runs on a worker thread, so that a write that waits 
 A message of an MCP client is handed on (mcp_door.py) and holds no worker here while it waits for its answer.
 `ping`, `status`, `stop` and `fired` have a thread of their own and never queue behind work. What waits for a worker waits in a
 bounded queue with a turn for each peer (fair.py); a request that it has no room for is refused at once. A message over the wire's
-bounds is dropped. A peer that does not read its answers loses them (a ROUTER drops what it cannot queue); it stalls nobody.
+bounds is dropped together with its connection. A peer that does not read its answers loses them (a ROUTER drops what it cannot
+queue); it stalls nobody. connections.py holds how many peers there may be, and what they may hold.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ import contextlib
 import logging
 import os
 import queue
+import struct
 import threading
 import time
 from collections.abc import Callable
@@ -26,6 +28,7 @@ import zmq
 from memd_client import __version__, api, wire
 from memd_client.carried import Carried, carried_reply, parse_carried
 from memd_daemon import errors, limits
+from memd_daemon.connections import Connections
 from memd_daemon.fair import FairQueue
 from memd_daemon.service.clients import PEER
 from memd_daemon.service.hookcounts import named
@@ -49,6 +52,10 @@ Finish = Callable[[list[bytes] | None], None]
 Carry = Callable[[Finish], None]
 """Hands a carried message on; whoever has it finishes it."""
 T = TypeVar("T")
+
+CONNECTION_EVENTS: Final = "inproc://memd-connections"
+EVENT: Final = struct.Struct("=Hi")
+"""What libzmq tells of a connection: which of its events, and the descriptor."""
 
 AT_ONCE: Final = frozenset({"ping", "status", "stop", "fired"})
 """Verbs that never queue behind work."""
@@ -135,9 +142,14 @@ class Server:
         self._socket.setsockopt(zmq.LINGER, limits.SOCKET_LINGER_MS)
         self._socket.setsockopt(zmq.MAXMSGSIZE, wire.FRAME_MAX_BYTES)
         self._socket.setsockopt(zmq.HANDSHAKE_IVL, limits.HANDSHAKE_MAX_MS)
+        self._socket.monitor(CONNECTION_EVENTS, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+        self._events = self._context.socket(zmq.PAIR)
+        self._events.setsockopt(zmq.RCVHWM, 1)
+        self._events.connect(CONNECTION_EVENTS)
         self.served_at = time.monotonic()
 
     def bind(self, path: str) -> None:
+        self._connections = Connections(path)
         self._socket.bind(f"ipc://{path}")
 
     async def serve(self, stopped: asyncio.Event) -> None:
@@ -156,6 +168,11 @@ class Server:
             pool.shutdown(wait=False, cancel_futures=True)
         self._receiver.shutdown()
         self._bell.close()
+        with contextlib.suppress(zmq.Again):  # libzmq's thread may wait to be heard, and would wait for ever
+            while True:
+                self._events.recv_multipart(zmq.NOBLOCK)
+        self._socket.disable_monitor()
+        self._events.close()
         self._socket.close()
         self._context.term()
 
@@ -168,9 +185,11 @@ class Server:
         poller = zmq.Poller()
         poller.register(self._bell.descriptor, zmq.POLLIN)
         poller.register(self._socket, zmq.POLLIN)
+        poller.register(self._events, zmq.POLLIN)
         while self._leave_by is None:
-            ready = dict(poller.poll())
+            ready = dict(poller.poll(self._connections.look_in_ms))
             self._bell.heard()
+            self._hear_some()
             if self._socket in ready:
                 self._receive_some()
             self._turn()
@@ -178,7 +197,16 @@ class Server:
         while not all(lane.is_idle for lane in self._lanes) and (left_s := self._leave_by - time.monotonic()) > 0:
             poller.poll(int(left_s * limits.MS_PER_S) + 1)
             self._bell.heard()
+            self._hear_some()
             self._turn()
+
+    def _hear_some(self) -> None:
+        """Who has come and gone."""
+        with contextlib.suppress(zmq.Again):
+            for _ in range(limits.CONNECTIONS_HEARD_AT_ONCE_MAX):
+                event, descriptor = EVENT.unpack(self._events.recv_multipart(zmq.NOBLOCK)[0])
+                (self._connections.came if event == zmq.EVENT_ACCEPTED else self._connections.went)(descriptor)
+        self._connections.look()
 
     def _turn(self) -> None:
         """Sends the answers that are there, and begins the next request of each lane that has a hand free."""
@@ -204,32 +232,40 @@ class Server:
             for _ in range(limits.RECEIVED_AT_ONCE_MAX):
                 frames = self._receive()
                 self.served_at = time.monotonic()
-                if frames is None:
-                    log.info("dropped a message over its bounds")
-                else:
+                if frames is not None:
                     self._take_in(frames)
 
     def _receive(self) -> list[zmq.Frame] | None:
-        """One message with its identity in front; None for one over the wire's bounds, of which nothing is kept."""
+        """One message with its identity in front; None for one over the wire's bounds, which goes with its connection."""
         frames: list[zmq.Frame] = []
-        size, is_within, has_more = 0, True, True
+        size, has_more = 0, True
         while has_more:
             frame = self._socket.recv(zmq.NOBLOCK, copy=False)
             size, has_more = size + len(frame), frame.more
-            is_within = is_within and len(frames) <= wire.FRAMES_MAX and size <= wire.MESSAGE_MAX_BYTES
-            if is_within:
-                frames.append(frame)
-            else:
+            if len(frames) > wire.FRAMES_MAX or size > wire.MESSAGE_MAX_BYTES:
                 frames.clear()
-        return frames if is_within else None
+                self._skip(frame)
+                return None
+            frames.append(frame)
+        return frames
+
+    def _skip(self, frame: zmq.Frame) -> None:
+        """Drops the rest of a message, of which nothing is kept. Nobody else is received meanwhile; answers go out."""
+        self._connections.let_go_of(
+            frame.get(zmq.SRCFD), peer_pid([frame]), "ended a connection that broke the wire's bounds"
+        )
+        skipped, has_more = 0, frame.more
+        while has_more:
+            has_more, skipped = self._socket.recv(zmq.NOBLOCK, copy=False).more, skipped + 1
+            if skipped % limits.PARTS_SKIPPED_AT_ONCE == 0:
+                self._turn()
 
     def _take_in(self, received: list[zmq.Frame]) -> None:
         identity, pid, frames = received[0].bytes, peer_pid(received), [frame.bytes for frame in received[1:]]
         try:
             protocol, verb, body = wire.parse_request(frames)
         except wire.Malformed:
-            log.info("dropped a malformed request")
-            return
+            return self._connections.tell("dropped a malformed request")
         if protocol != wire.PROTOCOL:
             return self._answer(identity, refused(_other_protocol()))
         lane, work = self._lane_of(verb, body, pid)
@@ -273,8 +309,8 @@ class Server:
     def _answer(self, identity: bytes, frames: list[bytes]) -> None:
         try:
             self._socket.send_multipart([identity, *frames], flags=zmq.DONTWAIT)
-        except zmq.ZMQError as gone:
-            log.info("an answer could not be sent: %s", gone)
+        except zmq.ZMQError:  # who asked is gone
+            self._connections.tell("an answer could not be sent")
 
     # requests, on worker threads
 

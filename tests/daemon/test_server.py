@@ -189,13 +189,15 @@ def test_what_there_is_no_room_for_is_refused_at_once(monkeypatch: pytest.Monkey
     ],
     ids=["too many frames", "too many bytes"],
 )
-def test_a_message_over_its_bounds_is_dropped(failing: Served, frames: list[bytes]) -> None:
-    """Nobody answers it, and the same peer's next request is."""
+def test_a_message_over_its_bounds_is_dropped_with_its_connection(failing: Served, frames: list[bytes]) -> None:
+    """Nobody answers it, its sender sees the end at once, and whoever else asks is answered."""
     dealer = zmtp.Dealer(failing.address.socket, time.monotonic_ns() + PATIENCE_NS)
-    for message in (frames, call()):
-        dealer.send(message, time.monotonic_ns() + PATIENCE_NS)
-    _, reply = wire.parse_reply(dealer.receive(time.monotonic_ns() + PATIENCE_NS))
+    dealer.send(frames, time.monotonic_ns() + PATIENCE_NS)
+    with pytest.raises(ConnectionResetError):
+        dealer.receive(time.monotonic_ns() + PATIENCE_NS)
     dealer.close()
+    reply = failing.ask(*call())
+    assert isinstance(reply, wire.Reply)
     assert reply.body == [b"0", b"", b""]
 
 

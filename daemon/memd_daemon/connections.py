@@ -1,0 +1,153 @@
+"""Who is connected, and what keeps a crowd or a greedy peer from ending the daemon: two bounds that libzmq does not have.
+
+**So many connections.** At the last descriptor libzmq ends the whole process, whoever opened the others. So each connection is
+counted as it comes, and the one too many costs the process that has the most of them its newest. libzmq tells of a connection
+before it takes the next, and waits where `limits.CONNECTIONS_AHEAD` were not heard of yet: it never runs further ahead.
+
+**So much memory.** libzmq keeps a message until its last frame is there, however many there are, and answers until they are read.
+Neither can be seen from outside. What can: how much memory the process has taken, and which connections have bytes on their way.
+While it has taken more than `limits.TRAFFIC_MAX_BYTES` beyond its least, who is found with such bytes at two looks in a row is let
+go. A client that asks and reads is done long before the second look.
+
+A connection is let go by shutting its socket down: libzmq then drops it and all that it holds, and its process sees the end at
+once. What befalls peers is told in the log once a look, with how often: a flood of faults writes no flood of lines.
+
+All of this is of the kernel's telling (``SO_PEERCRED``, ``SIOCINQ``, ``SIOCOUTQ``, ``/proc``); where it tells nothing, nothing is
+let go. Used by the thread that owns the socket alone.
+"""
+
+import contextlib
+import fcntl
+import logging
+import os
+import resource
+import socket
+import struct
+import termios
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+from memd_daemon import limits
+
+log: Final = logging.getLogger("memd.connections")
+
+CREDENTIALS: Final = struct.Struct("3i")  # ucred: pid, uid, gid
+COUNT: Final = struct.Struct("i")
+
+
+class Connections:
+    """Those of one bound Unix socket. ``path``: its address, by which a descriptor is known to be one of them."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._pids: dict[int, int] = {}
+        self._of_pid: dict[int, dict[int, None]] = {}  # descriptors, the newest last
+        self._moving: frozenset[int] = frozenset()
+        self._least_bytes = _own_bytes()
+        self._untold: Counter[str] = Counter()
+        self._looked_at = time.monotonic()
+
+    def __len__(self) -> int:
+        return len(self._pids)
+
+    @property
+    def look_in_ms(self) -> int | None:
+        """How long until there is something to look at; None where nothing is: a daemon that nobody asks sleeps."""
+        if not self._pids and not self._untold:
+            return None
+        left_s = self._looked_at + limits.CONNECTIONS_LOOK_S - time.monotonic()
+        return max(int(left_s * limits.MS_PER_S) + 1, 0)
+
+    def tell(self, what: str) -> None:
+        """Something that befell a peer, for the log; ``what`` is memd's own words."""
+        self._untold[what] += 1
+
+    def came(self, descriptor: int) -> None:
+        """libzmq has accepted a connection."""
+        self.went(descriptor)
+        pid = _peer_of(descriptor)
+        self._pids[descriptor] = pid
+        self._of_pid.setdefault(pid, {})[descriptor] = None
+        if len(self._pids) > _connections_max():
+            _, most = max(self._of_pid.items(), key=lambda pair: len(pair[1]))
+            self.let_go(next(reversed(most)), "ended a connection of too many")
+
+    def went(self, descriptor: int) -> None:
+        """libzmq is about to close it, and the number may come again."""
+        pid = self._pids.pop(descriptor, None)
+        if pid is not None:
+            self._of_pid[pid].pop(descriptor)
+            if not self._of_pid[pid]:
+                del self._of_pid[pid]
+
+    def look(self) -> None:
+        """Lets go who keeps the memory growing, if it is time to look."""
+        if time.monotonic() - self._looked_at < limits.CONNECTIONS_LOOK_S:
+            return
+        self._looked_at = time.monotonic()
+        self._let_go_greedy()
+        for what, times in self._untold.items():
+            log.info("%s, %d times", what, times)
+        self._untold.clear()
+
+    def _let_go_greedy(self) -> None:
+        took = _own_bytes()
+        self._least_bytes = min(self._least_bytes, took)
+        moving = frozenset(descriptor for descriptor in self._pids if _bytes_waiting(descriptor))
+        still, self._moving = moving & self._moving, moving
+        if took - self._least_bytes > limits.TRAFFIC_MAX_BYTES:
+            for descriptor in still:
+                self.let_go(descriptor, "ended a connection that took too much memory")
+
+    def let_go_of(self, descriptor: object, pid: int, why: str) -> None:
+        """Ends the connection that a message of ``pid`` came by; not another process's that bears its number by now."""
+        if isinstance(descriptor, int) and self._pids.get(descriptor) == pid:
+            self.let_go(descriptor, why)
+
+    def let_go(self, descriptor: int, why: str) -> None:
+        """Ends one connection, and no other descriptor that may bear its number by now. ``why``: for the log."""
+        self.went(descriptor)
+        self.tell(why)
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as ours:
+            if ours.getsockname() == self._path:
+                ours.shutdown(socket.SHUT_RDWR)
+
+
+def _connections_max() -> int:
+    """Fewer where the system allows few descriptors: what libzmq may have taken unheard, and the daemon's own files, have room."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    spare = allowed - limits.CONNECTIONS_AHEAD - limits.DESCRIPTORS_OWN
+    return limits.CONNECTIONS_MAX if allowed == resource.RLIM_INFINITY else min(limits.CONNECTIONS_MAX, max(spare, 1))
+
+
+def _peer_of(descriptor: int) -> int:
+    """The pid of the process that connected; 0 where the system does not say, or the connection has ended."""
+    try:
+        with socket.socket(fileno=os.dup(descriptor)) as ours:
+            told = ours.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+    except (OSError, AttributeError):
+        return 0
+    return int(CREDENTIALS.unpack(told)[0])
+
+
+def _bytes_waiting(descriptor: int) -> bool:
+    """Whether bytes are on their way, to here or to the peer."""
+    return any(_count_of(descriptor, request) for request in (termios.FIONREAD, termios.TIOCOUTQ))
+
+
+def _count_of(descriptor: int, request: int) -> int:
+    try:
+        return int(COUNT.unpack(fcntl.ioctl(descriptor, request, bytes(COUNT.size)))[0])
+    except OSError:
+        return 0
+
+
+def _own_bytes() -> int:
+    """Memory of this process that no file stands behind; 0 where the system does not say."""
+    try:
+        _, resident, shared, *_ = Path("/proc/self/statm").read_bytes().split()
+    except (OSError, ValueError):
+        return 0
+    return (int(resident) - int(shared)) * resource.getpagesize()
