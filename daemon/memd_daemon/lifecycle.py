@@ -55,7 +55,7 @@ MADE_LATER: Final = ("store", "index", "keys", "spool")
 """By the store, the indexes, `memd human init` and hooks: looked at where they are there."""
 
 
-def main() -> int:
+def main(opened: Callable[[Path], Daemon] = Daemon.open) -> int:
     """``python -m memd_daemon``: serves the home of the environment until told to stop. Exit 0 also where another serves it."""
     os.umask(PRIVATE_MASK)
     home = address.home()
@@ -63,7 +63,7 @@ def main() -> int:
         sys.stderr.write("memd: neither MEMD_HOME nor HOME is set; set one of them.\n")
         return wire.EXIT_USAGE
     try:
-        run(Path(os.fsdecode(home)))
+        run(Path(os.fsdecode(home)), opened)
     except errors.AlreadyRunning:
         return wire.EXIT_DONE
     except errors.MemdError as refusal:
@@ -73,8 +73,8 @@ def main() -> int:
     return wire.EXIT_DONE
 
 
-def run(home: Path) -> None:
-    """Serves ``home``. Raises AlreadyRunning, and what the store refuses."""
+def run(home: Path, opened: Callable[[Path], Daemon] = Daemon.open) -> None:
+    """Serves ``home`` with what ``opened`` makes of it. Raises AlreadyRunning, and what the store refuses."""
     _close_home(home)
     for name in FILES:
         _make_way(home / name)
@@ -84,7 +84,7 @@ def run(home: Path) -> None:
     try:
         _log_to(home / "logs" / "daemon.log")
         threading.excepthook = _thread_ended
-        daemon = Daemon.open(home)
+        daemon = opened(home)
         try:
             asyncio.run(_serve(home, daemon, lock))
         finally:

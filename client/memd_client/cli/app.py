@@ -86,6 +86,7 @@ SECTIONS = {
 BENCHES = {
     "hooks": (f"{_CLI}.bench:hooks", "What a hook costs beside a bare interpreter."),
     "writes": (f"{_CLI}.bench_writes:writes", "What a write costs beside a raw LMDB commit."),
+    "load": (f"{_CLI}.bench_load:load", "What many sessions at once take, and whether anything is lost."),
     "staleness": (
         f"{_CLI}.bench_staleness:staleness",
         "How often notes are flagged on a real history, and how often rightly.",

@@ -53,9 +53,9 @@ class Retention:
             except errors.MemdError as error:
                 log.warning("what is old could not be taken away: %s", error.code)
 
-    def prune(self) -> int:
+    def prune(self, kept_ms: int = limits.DELIVERIES_KEPT_DAYS * limits.TIME_MS_PER_DAY) -> int:
         """Takes away what is past its time; gives how many deliveries that were. Raises Stopping, StoreFull."""
-        before = self._parts.now_ms() - limits.DELIVERIES_KEPT_DAYS * limits.TIME_MS_PER_DAY
+        before = self._parts.now_ms() - kept_ms
         removed = self._parts.ledger.prune(before, self._is_gone, self._rest)
         if removed:
             log.info("%d deliveries past their time were taken away", removed)
