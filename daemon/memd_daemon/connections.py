@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Final
 
 from memd_daemon import limits
+from memd_daemon.index.native import give_heap_back
 
 log: Final = logging.getLogger("memd.connections")
 
@@ -46,6 +47,7 @@ class Connections:
         self._of_pid: dict[int, dict[int, None]] = {}  # descriptors, the newest last
         self._moving: frozenset[int] = frozenset()
         self._least_bytes = _own_bytes()
+        self._has_freed = False
         self._untold: Counter[str] = Counter()
         self._looked_at = time.monotonic()
 
@@ -55,7 +57,7 @@ class Connections:
     @property
     def look_in_ms(self) -> int | None:
         """How long until there is something to look at; None where nothing is: a daemon that nobody asks sleeps."""
-        if not self._pids and not self._untold:
+        if not (self._pids or self._untold or self._has_freed):
             return None
         left_s = self._looked_at + limits.CONNECTIONS_LOOK_S - time.monotonic()
         return max(int(left_s * limits.MS_PER_S) + 1, 0)
@@ -97,9 +99,13 @@ class Connections:
         self._least_bytes = min(self._least_bytes, took)
         moving = frozenset(descriptor for descriptor in self._pids if _bytes_waiting(descriptor))
         still, self._moving = moving & self._moving, moving
+        if self._has_freed and not still:
+            give_heap_back()
+            self._has_freed = False
         if took - self._least_bytes > limits.TRAFFIC_MAX_BYTES:
             for descriptor in still:
                 self.let_go(descriptor, "ended a connection that took too much memory")
+                self._has_freed = True
 
     def let_go_of(self, descriptor: object, pid: int, why: str) -> None:
         """Ends the connection that a message of ``pid`` came by; not another process's that bears its number by now."""

@@ -71,6 +71,11 @@ class Victim(Siege):
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // 1024
 
+    def anonymous_mb(self) -> int:
+        """The memory that it has now, and that no file stands behind."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) // 1024
+
     def log(self) -> list[dict[str, str]]:
         files = sorted((self.home / "logs").glob("daemon.log*"))
         return [json.loads(line) for file in files for line in file.read_text().splitlines()]

@@ -41,6 +41,13 @@ def keep_heap_small() -> bool:
     return all(allocator(parameter, value) == 1 for parameter, value in wanted)
 
 
+def give_heap_back() -> None:
+    """What was freed in the middle of the allocator's heaps goes back to the system: some 50 ms for half a gigabyte."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def onnxruntime() -> ModuleType:
     """The module ``onnxruntime``, its telemetry off before it is in: no event, no device id, no file, no look-up of a host.
 
