@@ -306,11 +306,15 @@ class StoreNewer(MemdError):
 
 
 class StoreDamaged(MemdError):
-    """The store is damaged: {}. `memd verify` names every place; with memd stopped, put a backup of the folder `store` back."""
+    """The store is damaged: {}. With memd stopped, put a backup of the folder `store` back; where memd still starts, `memd verify` names every place."""  # noqa: E501
 
 
 class LogDamaged(Refused):
     """The log is not whole ({}), and what is made anew from it loses what the folds and indexes still have. With memd stopped, put a backup of the folder `store` back; or go on with `memd reindex --despite-damage`."""  # noqa: E501
+
+
+class StoreMoved(MemdError):
+    """The store in {} was taken away or exchanged while memd had it open; nothing was recorded. memd starts anew with what lies there now: look with `memd list`, then say it again."""  # noqa: E501
 
 
 class StoreFull(MemdError):

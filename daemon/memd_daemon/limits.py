@@ -256,6 +256,12 @@ MAP_SMALLEST_BYTES: Final = (
     1 << 26
 )  # where the address space is limited (ulimit -v), less is reserved, and grown as needed
 MAP_GROW_WAIT_S: Final = 5.0  # a map grows when no snapshot is open; no reader holds one for so long
+LOST_TOLD_DAYS: Final = 7  # of calls that were lost on a full disk; as of an enrolment
+START_PAGES_MAX: Final = (
+    16_384  # of a file that may not be as the last daemon left it: looked through at a start in 0.4 s
+)
+FLAWS_NAMED_MAX: Final = 3  # in one line; the first of a table mostly brings the others
+LOCK_FILE_BYTES: Final = 36_864  # LMDB's lock file with STORE_READERS_MAX places of 64 bytes, in whole pages
 DISK_FULL_BYTES: Final = 256 * 1024  # less room than one commit may need: a write cut short was cut by this
 STORE_READERS_MAX: Final = 512  # snapshots open at once, over all processes that look at the store
 COMMIT_EVENTS_MAX: Final = 65_535  # an event's index has 16 bits
@@ -430,6 +436,7 @@ LOG_DELIVERIES_MAX: Final = (
 )
 
 # the indexes behind the daemon
+MARK_DIGEST_BITS: Final = 24  # of an index's mark: by which the store it was made from is known again
 VECTOR_KEY_ID_BITS: Final = 48  # of a vector's key; above them stands which wording of the note it is
 IDENTIFIER_JUDGED_CHARS: Final = 256  # of a run of word characters, when it is told from prose
 INDEX_RETRY_S: Final = 30.0  # after an error, where no write comes first: a disk is not emptied in a moment

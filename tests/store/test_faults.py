@@ -290,19 +290,19 @@ def test_a_file_that_is_none_of_ours_is_refused(home: Path, words: bytes) -> Non
 
 
 def test_a_newer_store_is_left_untouched(home: Path) -> None:
-    """Refused with both numbers, byte for byte as it was, however often it is tried; no new file beside it."""
+    """AT11. Refused with both numbers, byte for byte and to its times as it was, however often it is tried; no new file beside it."""
     store = open_store(home)
     Pen(store).record()
     store.write(lambda txn: txn.kv.put(keys.META, keys.META_FORMAT, keys.number(STORE_FORMAT + 1)))
     store.close()
     folder = home / "store/log"
     (folder / "lock.mdb").unlink()
-    before = (folder / "data.mdb").read_bytes()
+    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
     for _ in range(2):
         with pytest.raises(StoreNewer, match=rf"format {STORE_FORMAT + 1}.*up to {STORE_FORMAT}"):
             open_store(home)
-    assert (folder / "data.mdb").read_bytes() == before
-    assert [path.name for path in folder.iterdir()] == ["data.mdb"]
+    assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()} == before
+    assert sorted(before) == ["closed", "data.mdb"]
 
 
 def test_everything_is_this_users_alone_whatever_the_umask(home: Path) -> None:

@@ -18,6 +18,7 @@ from memd_daemon.service.embedding import EmbedQueue, Waiting, as_vector, key_of
 from memd_daemon.service.lookup import COLD, Lookup
 from memd_daemon.service.lookup import Hit as Hit
 from memd_daemon.service.lookup import Match as Match
+from memd_daemon.service.marks import known, mark_of, seq_of
 from memd_daemon.store.port import Snapshot, Store
 
 if TYPE_CHECKING:
@@ -128,10 +129,12 @@ class Search(Lookup):
 
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         words = self._words or WordIndex(self._folder / "words")
-        if words.mark is None:
+        with self._store.read() as snapshot:
+            seq = known(snapshot, words.mark)
+        if seq is None:
             self._rebuild_words(words)
         self._words = words  # from here on each write tells it; what came before is in the log after the mark
-        self._catch_up(words, words.mark or 0)
+        self._catch_up(words, seq or 0)
         self._are_words_current = True
         self._words_in.set()
 
@@ -167,7 +170,7 @@ class Search(Lookup):
     def _rebuild_words(self, words: "WordIndex") -> None:
         with self._store.read() as snapshot:
             said = (self._said(snapshot, id_, note) for id_, note in snapshot.notes(newest_first=False))
-            words.rebuild((one for one in said if one is not None), snapshot.last_seq())
+            words.rebuild((one for one in said if one is not None), mark_of(snapshot))
 
     def _said(self, snapshot: Snapshot, id_: int, note: Note) -> tuple[int, str, str] | None:
         """(id, scope, text) as a note is to be indexed; None where it is to be in no index.
@@ -179,26 +182,26 @@ class Search(Lookup):
         scope = home_of(note)
         return (id_, scope, "\n".join(texts)) if scope and texts else None
 
-    def _catch_up(self, words: "WordIndex", mark: int) -> int:
-        """Says again every note that a commit after ``mark`` speaks of; the commit that the index then has come to.
+    def _catch_up(self, words: "WordIndex", seq: int) -> int:
+        """Says again every note that a commit after ``seq`` speaks of; the mark of what the index then has come to.
 
         Saying a note twice is saying it once, so this also covers a write whose own word to the index is still on its way.
         """
         with self._store.read() as snapshot:
-            for id_, note in self._changed(snapshot, mark):
+            for id_, note in self._changed(snapshot, seq):
                 said = self._said(snapshot, id_, note)
                 words.remove(id_) if said is None else words.add(*said)
-            return snapshot.last_seq()
+            return mark_of(snapshot)
 
-    def _changed(self, snapshot: Snapshot, mark: int) -> Iterator[tuple[int, Note]]:
-        for uid in dict.fromkeys(snapshot.changed_since(mark)):
+    def _changed(self, snapshot: Snapshot, seq: int) -> Iterator[tuple[int, Note]]:
+        for uid in dict.fromkeys(snapshot.changed_since(seq)):
             note, id_ = snapshot.note(uid), snapshot.id_of(uid)
             if note is not None and id_ is not None:
                 yield id_, note
 
     def _flush_words(self) -> None:
         if self._words is not None:
-            self._words.flush(self._catch_up(self._words, self._words.mark or 0))
+            self._words.flush(self._catch_up(self._words, seq_of(self._words.mark)))
 
     def load_vectors(self) -> None:
         """The token table, and every stored vector by scope: the saved indexes brought up to date, or made anew."""
@@ -210,10 +213,11 @@ class Search(Lookup):
         vectors = ScopedVectors(shape.model_id, shape.dim, self._fetch, self._folder / "vectors")
         mark = vectors.load()
         with self._store.read() as snapshot:
-            if mark is None:
+            seq = known(snapshot, mark)
+            if seq is None:
                 vectors.rebuild(self._stored_vectors(snapshot, shape.model_id))
             else:
-                for id_, note in self._changed(snapshot, mark):
+                for id_, note in self._changed(snapshot, seq):
                     self._place_vector(vectors, snapshot, id_, note)
         self._store.let_go()
         self._vectors = vectors
@@ -231,7 +235,7 @@ class Search(Lookup):
         with self._store.read() as snapshot:
             if snapshot.unembedded(self.model_id, 1):
                 return
-            mark = snapshot.last_seq()
+            mark = mark_of(snapshot)
         self._vectors.save(mark)
 
     def _stored_vectors(self, snapshot: Snapshot, model: str) -> "Iterator[tuple[str, int, Any]]":

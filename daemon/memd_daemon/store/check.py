@@ -1,13 +1,15 @@
 """`memd verify`: every claim of the log against its bytes, and everything derived against the log.
 
-Found and named by place, with the notes that it is about: a commit or event that is missing, edited, out of order, forged or said
-twice; a text that is not the one that was recorded; an act of a person without that person's signature; a fold or an index row that
-the log does not give; ids that do not stand for each other; a turn that cannot be read. A rewrite of the whole chain by somebody
-who may write the file is not found here: only signed events, or a backup, tell it.
+Found and named by place, with the notes that it is about: a page of the file that leads nowhere (then nothing else is read); a
+commit or event that is missing, edited, out of order, forged or said twice; a text that is not the one that was recorded; an act of
+a person without that person's signature; a fold or an index row that the log does not give; ids that do not stand for each other; a
+turn that cannot be read. A rewrite of the whole chain by somebody who may write the file is not found here: only signed events, or
+a backup, tell it.
 """
 
 import contextlib
 import itertools
+import struct
 from collections.abc import Callable, Iterator
 from operator import itemgetter
 
@@ -42,6 +44,8 @@ from memd_daemon.store.slices import Slices
 
 def verify(store: Store) -> list[Fault]:
     """Every fault in the store, the log's first; an empty list says that all is as it was written."""
+    if flaws := _of_pages(store):
+        return flaws
     with store.read() as snapshot:
         log = _of_tables(snapshot)
         return named(log, list(_faults(log)))
@@ -62,6 +66,14 @@ def verify_in_slices(store: Store, rest: Callable[[], None]) -> list[Fault]:
         return named(log, list(_faults(log)))
 
 
+def _of_pages(store: Store) -> list[Fault]:
+    """Pages of the file that cannot be followed. Where there is one nothing else is read: that could end the process."""
+    return [
+        Fault(where=f"page {page} of the store's file (table {table})", what=what, remedy=RESTORE)
+        for page, table, what in store.flaws()
+    ]
+
+
 def _of_tables(snapshot: Snapshot) -> LogSnapshot:
     if not isinstance(snapshot, LogSnapshot):
         raise TypeError("a store that is not made of tables")
@@ -69,6 +81,23 @@ def _of_tables(snapshot: Snapshot) -> LogSnapshot:
 
 
 def _faults(snapshot: LogSnapshot) -> Iterator[Fault]:
+    """Every fault; where a key is none that memd writes, that it is, since nothing behind it can be told by its place."""
+    try:
+        yield from _all_faults(snapshot)
+    except struct.error:
+        yield from _misshapen(snapshot)
+
+
+def _misshapen(snapshot: LogSnapshot) -> Iterator[Fault]:
+    """Rows whose key has not the length that keys.py draws."""
+    for table, size in keys.KEY_BYTES.items():
+        for key, _ in snapshot.kv.scan(table):
+            if len(key) != size:
+                where = f"a row of the table {table} (key {key.hex()[:32]})"
+                yield Fault(where=where, what=f"has a key of {len(key)} bytes, not of {size}", remedy=RESTORE)
+
+
+def _all_faults(snapshot: LogSnapshot) -> Iterator[Fault]:
     yield from _Log(snapshot).faults()
     changed = _changed_texts(snapshot)
     try:

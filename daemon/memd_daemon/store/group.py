@@ -36,6 +36,8 @@ class Environment(Protocol):
     def write_all(self, works: Sequence[Callable[[Writing], Any]], syncing: Callable[[], None]) -> list[Outcome]: ...
     def check_process(self) -> None: ...
     def let_go(self) -> None: ...
+    def copying(self) -> contextlib.AbstractContextManager[tuple[Reading, Callable[[int], None]]]: ...
+    def flaws(self) -> Sequence[tuple[int, str, str]]: ...
     def close(self) -> None: ...
 
 
@@ -126,6 +128,15 @@ class GroupStore:
 
     def let_go(self) -> None:
         self._environment.let_go()
+
+    def flaws(self) -> Sequence[tuple[int, str, str]]:
+        return self._environment.flaws()
+
+    @contextlib.contextmanager
+    def copying(self) -> Iterator[tuple[LogSnapshot, Callable[[int], None]]]:
+        """A snapshot, and what writes a copy of it to a descriptor (lmdb_copy.py)."""
+        with self._environment.copying() as (tables, copy):
+            yield LogSnapshot(tables, self.info, self.trusted), copy
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
         return self.write(lambda txn: txn.rebuild(progress))

@@ -132,6 +132,12 @@ LEDGER_TABLES: Final = (
     ASKED, TURN_ASKED, SHOWN, STALE, STALE_NOW, RESULTS, RESULTS_BY_SESSION, BURSTS,
 )  # fmt: skip
 
+KEY_BYTES: Final = {
+    COMMITS: 24, EVENTS: 26, BLOBS: 32, IDS: 8, ALIASES: 16, TURNS: 8, EVENT_UIDS: 16, SUBJECTS: 50, TAILS: 16, FOLDS: 16,
+    TURN_SESSIONS: 24,
+}  # fmt: skip
+"""Tables whose keys are all of one length, as drawn above."""
+
 META_FORMAT: Final = b"format"
 META_STORE: Final = b"store"
 META_ORIGIN: Final = b"origin"

@@ -7,7 +7,8 @@ its write has returned.
 
 What is done inside a transaction is lmdb_tables.py's. LMDB's rules that are kept here: an environment is opened once in a process
 and never used across a fork; a transaction belongs to one thread; the map changes size only while no transaction is open. Never
-MDB_WRITEMAP: a stray pointer would write into the file, and nested transactions need it off.
+MDB_WRITEMAP: a stray pointer would write into the file, and nested transactions need it off. What LMDB would die of is looked for
+before it is opened (lmdb_state.py), and a write to a file that was taken away meanwhile is not acknowledged.
 
 No work may be waited for inside `read()`: a map that has to grow waits for the snapshots to end.
 """
@@ -18,12 +19,13 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import lmdb
 
-from memd_daemon.errors import MemdError, Stopping, StoreDamaged, StoreFull, StoreNewer
+from memd_daemon.errors import MemdError, Stopping, StoreDamaged, StoreFull, StoreMoved, StoreNewer
 from memd_daemon.limits import (
     LEDGER_MAP_RESERVED_BYTES,
     MAP_RESERVED_BYTES,
@@ -38,7 +40,9 @@ from memd_daemon.store.gate import Gate
 from memd_daemon.store.group import GroupStore, Outcome
 from memd_daemon.store.kv import Reading, Writing
 from memd_daemon.store.ledger import TableLedger
-from memd_daemon.store.lmdb_file import refuse_cut
+from memd_daemon.store.lmdb_file import heads, refuse_cut
+from memd_daemon.store.lmdb_pages import Flaw, Pages
+from memd_daemon.store.lmdb_state import is_as_closed, make_room, note_closed, refuse_flawed
 from memd_daemon.store.lmdb_tables import LmdbTables
 from memd_daemon.store.port import StoreInfo
 from memd_daemon.store.resident import let_go
@@ -49,6 +53,7 @@ _DATA: Final = "data.mdb"
 _LOCK: Final = "lock.mdb"
 _BOOT: Final = "boot"
 _FILES: Final = (_DATA, _LOCK)
+_HEADS_TRIES: Final = 100  # for a head that no commit overtakes while it is read
 
 
 def wall_ms() -> int:
@@ -91,6 +96,7 @@ class Environment:
 
     def _open(self) -> None:
         self._env = self._reserve()
+        self._file = _stamp(self._folder / _DATA)
         self._env.reader_check()
         # Handles that are opened in a read transaction do not outlive it; a write that changes nothing costs no sync.
         with self._env.begin(write=True) as txn:
@@ -143,6 +149,21 @@ class Environment:
         finally:
             self._gate.leave()
 
+    def is_in_place(self) -> bool:
+        """Whether the file that is written to still lies where it did: not deleted, moved, or exchanged for another."""
+        return _stamp(self._folder / _DATA) == self._file
+
+    def flaws(self) -> list[Flaw]:
+        """The pages that cannot be followed (lmdb_pages.py). Holds a snapshot meanwhile."""
+        data = self._folder / _DATA
+        for _ in range(_HEADS_TRIES):
+            with self.reading() as tables:
+                number = tables.number()
+                head = next((one for one in heads(data) if one is not None and one.txn == number), None)
+                if head is not None:
+                    return list(Pages(data, head, self._tables).flaws())
+        return []  # commits come faster than a head can be read
+
     def let_go(self) -> None:
         """Gives the pages of the map back to the system's cache; a snapshot keeps the map where it is meanwhile."""
         with self.reading(), contextlib.suppress(OSError):
@@ -189,6 +210,8 @@ class Environment:
                     self._open_again()
                     raise
                 else:
+                    if self._sync and not self.is_in_place():
+                        raise StoreMoved(self._folder)
                     self.commits += 1
                     return outcomes
 
@@ -249,6 +272,17 @@ class Environment:
             with contextlib.suppress(StoreFull), self._gate.alone(), self._typed():
                 self._env.sync(True)
                 self._env.close()
+                if self.is_in_place():
+                    note_closed(self._folder, _DATA)
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    """Device and inode; None where there is no such file."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _typed(error: lmdb.Error, folder: Path) -> MemdError:
@@ -279,7 +313,9 @@ def stored_format(folder: Path) -> int | None:
             return None if raw is None else keys.of_number(raw)
 
 
-def _open_environment(folder: Path, tables: Sequence[str], *, sync: bool, map_bytes: int) -> Environment:
+def _open_environment(
+    folder: Path, tables: Sequence[str], *, sync: bool, map_bytes: int, after_fault: bool
+) -> Environment:
     """The environment in a folder of this user alone, made where there is none.
 
     Raises StoreNewer, StoreDamaged, StoreReadOnly, StoreFull.
@@ -287,11 +323,14 @@ def _open_environment(folder: Path, tables: Sequence[str], *, sync: bool, map_by
     try:
         if (folder / _DATA).exists():
             refuse_cut(folder / _DATA)
+            if after_fault or not is_as_closed(folder, _DATA):
+                refuse_flawed(folder / _DATA, tables, whole=after_fault)
             found = stored_format(folder)
             if found is not None and found > STORE_FORMAT:
                 raise StoreNewer(found, STORE_FORMAT)
         for name in _FILES:
             fs.make_private(folder / name)
+        make_room(folder / _LOCK)
         fs.sync_folder(folder)
         return Environment(folder, tables, sync=sync, map_bytes=map_bytes)
     except lmdb.Error as error:
@@ -324,15 +363,17 @@ def open_store(
     store: bytes | None = None,
     map_bytes: int = MAP_RESERVED_BYTES,
     waits: bool = True,
+    after_fault: bool = False,
 ) -> GroupStore:
     """The store under ``home``, made where there is none. ``store``: the uid of a store that a new one is to be a replica of.
 
-    ``waits``: for `GroupStore.await_look`; who does without calls it before the first answer.
+    ``waits``: for `GroupStore.await_look`; who does without calls it before the first answer. ``after_fault``: a process that had
+    it open was ended by the system, so it is looked through first, however large it is.
 
     Raises StoreNewer, StoreDamaged, StoreReadOnly, StoreFull, NetworkFileSystem.
     """
     folder = fs.prepare(home, "store", "log", accept_any_fs=accept_any_fs)
-    environment = _open_environment(folder, keys.STORE_TABLES, sync=True, map_bytes=map_bytes)
+    environment = _open_environment(folder, keys.STORE_TABLES, sync=True, map_bytes=map_bytes, after_fault=after_fault)
     with environment.reading() as tables:
         is_new = tables.get(keys.META, keys.META_FORMAT) is None
         info = None if is_new else _info(tables, folder)
@@ -361,9 +402,18 @@ class LmdbLedger(TableLedger):
         (self._folder / _BOOT).unlink(missing_ok=True)
 
 
-def open_ledger(home: Path, *, accept_any_fs: bool = False, map_bytes: int = LEDGER_MAP_RESERVED_BYTES) -> LmdbLedger:
+def open_ledger(
+    home: Path,
+    *,
+    accept_any_fs: bool = False,
+    map_bytes: int = LEDGER_MAP_RESERVED_BYTES,
+    after_fault: bool = False,
+) -> LmdbLedger:
     """The ledger under ``home``. One that was open when the machine went down is set aside: nobody synced it, so its pages may be
-    of different moments, and a note told twice is better than a daemon that cannot start. So is one that cannot be opened."""
+    of different moments, and a note told twice is better than a daemon that cannot start. So is one that cannot be opened.
+
+    ``after_fault``: as for `open_store`.
+    """
     folder = fs.prepare(home, "store", "ledger", accept_any_fs=accept_any_fs)
     try:
         boot = _boot()
@@ -373,11 +423,14 @@ def open_ledger(home: Path, *, accept_any_fs: bool = False, map_bytes: int = LED
         (folder / _BOOT).write_text(boot)
     except OSError as error:
         raise fs.typed(error.errno or 0, str(error), folder) from error
+    opened = partial(
+        _open_environment, folder, keys.LEDGER_TABLES, sync=False, map_bytes=map_bytes, after_fault=after_fault
+    )
     try:
-        environment = _open_environment(folder, keys.LEDGER_TABLES, sync=False, map_bytes=map_bytes)
+        environment = opened()
     except StoreDamaged:
         _set_aside(folder)
-        environment = _open_environment(folder, keys.LEDGER_TABLES, sync=False, map_bytes=map_bytes)
+        environment = opened()
     return LmdbLedger(environment, folder)
 
 

@@ -14,6 +14,16 @@ class LmdbTables:
         self._dbs = dbs
         self.bytes_on_disk = size
 
+    @property
+    def transaction(self) -> Any:
+        """For a copy of what this transaction sees."""
+        return self._txn
+
+    def number(self) -> int:
+        """Of the commit that this transaction sees."""
+        seen: int = self._txn.id()
+        return seen
+
     def get(self, table: str, key: bytes) -> bytes | None:
         found: bytes | None = self._txn.get(key, db=self._dbs[table])
         return found

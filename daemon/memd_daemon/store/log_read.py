@@ -15,7 +15,7 @@ from memd_client import signing
 from memd_daemon.errors import StoreDamaged
 from memd_daemon.limits import SALT_BYTES
 from memd_daemon.model import fold, trust
-from memd_daemon.model.event import Header, Stored, blob_digest, decode_event, event_digest
+from memd_daemon.model.event import Header, Stored, blob_digest, commit_digest, decode_event, event_digest
 from memd_daemon.model.note import Note, decode_note, encode_note
 from memd_daemon.model.turn import Raised, Turn
 from memd_daemon.store import keys
@@ -208,6 +208,13 @@ class LogSnapshot:
     def head(self) -> bytes:
         raw = self.kv.get(keys.META, keys.META_HEAD)
         return b"" if raw is None else raw[8:]
+
+    def digest_of(self, seq: int) -> bytes:
+        raw = self.kv.get(keys.COMMITS, keys.commit_key(self.info.origin, seq))
+        try:
+            return b"" if raw is None else commit_digest(*decode_commit(raw))
+        except BROKEN:
+            return b""
 
     def chains(self) -> list[tuple[bytes, int]]:
         found: list[tuple[bytes, int]] = []

@@ -193,6 +193,10 @@ class MemoryStore:
     def let_go(self) -> None:
         """Nothing is mapped."""
 
+    def flaws(self) -> Sequence[tuple[int, str, str]]:
+        """There is no file."""
+        return ()
+
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
         return self.write(lambda txn: txn.rebuild(progress))
 

@@ -112,6 +112,10 @@ class Snapshot(Protocol):
         """The digest of this store's own newest commit; b"" before the first."""
         ...
 
+    def digest_of(self, seq: int) -> bytes:
+        """The digest of this store's own commit of that number; b"" where there is none, or it cannot be read."""
+        ...
+
     def chains(self) -> list[tuple[bytes, int]]:
         """(origin, number of its newest commit) for each chain that has commits here."""
         ...
@@ -248,6 +252,10 @@ class Store(Protocol):
 
     def let_go(self) -> None:
         """After a look through all of it: what it left in memory goes back to the system."""
+        ...
+
+    def flaws(self) -> Sequence[tuple[int, str, str]]:
+        """What of the file underneath cannot be followed: (page, table, what) each."""
         ...
 
     def read(self) -> AbstractContextManager[Snapshot]: ...
