@@ -6,7 +6,7 @@ socket.
 The start time is that of the process in clock ticks since boot (field 22 of /proc/<pid>/stat), 0 where the system has
 no such file; pid and start time together name one process. The path is the rest of the line, absolute, and never holds
 a newline. The line is written to another name and renamed; one that does not end in a newline, or has another form,
-counts as none.
+counts as none. So does one that came along with the copy of a home: its daemon serves the other one.
 
 MEMD_HOME is one directory: the variable if it is set (absolute, since hooks run in every directory), else
 `~/.local/share/memd` whatever XDG says: a terminal, tmux and a client's own daemon differ there, and two daemons would
@@ -17,6 +17,7 @@ import posix
 import sys
 
 DEFAULT_HOME = b"/.local/share/memd"
+SOCKET_NAME = b"memd.sock"
 FILE_MAX_BYTES = 8_192  # a line with the longest path is half of it
 
 
@@ -73,9 +74,22 @@ def parse(line: bytes) -> Address | None:
 
 
 def read(home: bytes) -> Address | None:
-    """The address of the daemon of `home`; None when there is no such file, it can't be read, or it has another form."""
+    """The address of the daemon of `home`; None when there is no such file, it can't be read, has another form or is another's."""
     line = read_file(path(home))
-    return None if line is None else parse(line)
+    found = None if line is None else parse(line)
+    return found if found and _is_of(home, found.socket) else None
+
+
+def _is_of(home: bytes, socket: bytes) -> bool:
+    """Whether a socket in a home is in this one, whatever the links that lead there; one in a short place tells nothing."""
+    folder, _, name = socket.rpartition(b"/")
+    if folder == home + b"/run" or not folder.endswith(b"/run") or name != SOCKET_NAME:
+        return True
+    try:
+        there, here = posix.stat(folder), posix.stat(home + b"/run")
+    except OSError:
+        return False
+    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
 
 
 def read_file(file: bytes) -> bytes | None:

@@ -173,8 +173,7 @@ class Daemon:
         if not isinstance(opened, link.Link):
             return False
         pong = opened.ask(wire.request(wire.PING, wire.EMPTY_BODY), _after(OPEN_WAIT_S))
-        is_older = isinstance(pong, link.Reply) and _order(pong.version) < _order(__version__.encode())
-        if is_older and not self._has_replaced:
+        if isinstance(pong, link.Reply) and _is_older(pong.version) and not self._has_replaced:
             self._has_replaced = True
             opened.ask(wire.request(wire.STOP, STOP_UNANNOUNCED), _after(OPEN_WAIT_S))
         elif isinstance(pong, link.Reply):
@@ -408,9 +407,8 @@ def _after(wait_s: float) -> int:
     return time.monotonic_ns() + int(wait_s * NS_PER_S)
 
 
-def _order(version: bytes) -> tuple[int, ...]:
-    """Versions in their order; what is no number counts as 0, so that an unreadable version is an old one."""
-    return tuple(int(part) if part.isdigit() else 0 for part in version.split(b"."))
+def _is_older(version: bytes) -> bool:
+    return spawn.version_order(version) < spawn.version_order(__version__.encode())
 
 
 def main() -> int:

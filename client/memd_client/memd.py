@@ -30,9 +30,11 @@ from memd_client.reach import (
     ANSWER_WAIT_S,
     LONG_WAIT_S,
     PLACELESS,
+    SIGNAL_WAIT_S,
     STATUS_WAIT_S,
     Reach,
     home_of,
+    mark_stopped,
 )
 from memd_client.reach import BadUsage as BadUsage
 from memd_client.reach import MemdError as MemdError
@@ -340,12 +342,21 @@ class Memd:
         return self.ask(api.FiredAt(), api.FiredReply, wait_s=STATUS_WAIT_S)
 
     def stop(self, *, announced: bool = True) -> int:
-        """Asks the daemon to finish what it has in hand and go, and waits until it has; gives its pid.
+        """Asks the daemon to finish what it has in hand and go, and waits until it has; gives its pid. One that is silent is ended.
 
         ``announced``: a person's deliberate stop, which only a session's start, `begin` or a write ends.
         """
         known = self._reach.announced()
-        pid = self.ask(api.Stop(announced=announced, env=self._named_sessions()), api.StopReply).pid
+        request = api.Stop(announced=announced, env=self._named_sessions())
+        try:
+            pid = self.ask(request, api.StopReply, wait_s=SIGNAL_WAIT_S).pid
+        except Unreachable as nobody:
+            if nobody.code != "silent" or known is None:
+                raise
+            pid = known.pid
+            if announced:
+                mark_stopped(self.home)
+            self._reach.end()
         if not self._reach.ended(known):
             raise Unreachable(
                 "still-stopping", f"The daemon (pid {pid}) was asked to stop and has not gone yet; `memd logs`."

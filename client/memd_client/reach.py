@@ -2,7 +2,7 @@
 
 **Starting.** Where nobody answers, a daemon is started and waited for; a `Reach` with ``starts=False`` never does. After a
 deliberate stop (`run/stopped`) only a request that writes starts one. A daemon of an older version is asked to finish what it has
-in hand and replaced, once; a newer one is refused.
+in hand and replaced, once; a newer one is refused. One that does not answer is left to its successor (memd_daemon.holder).
 
 **Asked once.** A request is sent again only where the daemon said that it was stopping and took nothing. One whose answer never
 came may have been carried out; the error says so.
@@ -26,6 +26,7 @@ GONE_WAIT_S = 15.0  # a daemon finishes what it has in hand (5 s at most), then 
 SIGNAL_WAIT_S = 6.0  # a little longer than its own grace for work in hand
 POLL_S = 0.01  # the pace at which a daemon that is going is looked at
 
+CONNECT_TRIES = 5  # of connecting to a daemon that leaves just then: its successor answers the next
 WRITES = frozenset({"remember", "seal", "act", "enrol", "set"})
 """Verbs that start a daemon also after a deliberate stop."""
 PLACELESS = frozenset({"ping", "status", "stop", "fired"})
@@ -115,8 +116,8 @@ class Reach:
             self._link = self._connected(verb)
         return self._link
 
-    def _connected(self, verb: str) -> link.Link:
-        """A connection to a daemon of this version. Raises Refused, Unreachable."""
+    def _connected(self, verb: str, tries: int = CONNECT_TRIES) -> link.Link:
+        """A connection to a daemon of this version; again where one left between two looks at it. Raises Refused, Unreachable."""
         try:
             found = self._started(verb) if self._starts and verb not in LOOKING else self._found()
         except spawn.DaemonMismatch as strange:
@@ -124,6 +125,9 @@ class Reach:
         opened = link.open(found, _deadline(STATUS_WAIT_S))
         if not isinstance(opened, link.Link):
             raise _unanswered(opened, STATUS_WAIT_S) if isinstance(opened, link.Late) else _not_running()
+        may_try = self._starts and verb not in LOOKING and tries > 1
+        if isinstance(opened, link.Unreachable) and may_try:
+            return self._connected(verb, tries - 1)
         if verb in LOOKING:
             return opened
         outcome = opened.ask(wire.request(wire.PING, wire.EMPTY_BODY), _deadline(STATUS_WAIT_S))
@@ -134,6 +138,8 @@ class Reach:
             return self._without(outcome.version, verb)
         raise _unanswered(outcome, STATUS_WAIT_S)
 
+        if isinstance(outcome, link.Unreachable) and may_try:
+            return self._connected(verb, tries - 1)
     def _found(self) -> address.Address:
         found = self.announced()
         if found is None:
@@ -157,7 +163,7 @@ class Reach:
     def _without(self, version: bytes, verb: str) -> link.Link:
         """A connection after the daemon of another version is gone, when it is older and may be replaced."""
         told = version.decode("ascii", "replace")
-        if _order(told) > _order(__version__):
+        if spawn.version_order(version) > spawn.version_order(__version__.encode()):
             what = f"A newer memd ({told}) is running here, and this is {__version__}"
             raise Refused("daemon-newer", f"{what}: use the newer one, or stop it with its own `memd stop`.")
         if self._replaced or not self._starts:
@@ -204,6 +210,13 @@ def _end(found: address.Address) -> None:
     body = msgspec.msgpack.encode(api.Stop(announced=False))
     asked = link.request(found, wire.request(wire.STOP, body), _deadline(STATUS_WAIT_S))
     if isinstance(asked, link.Reply) and _until(lambda: not address.is_alive(found), GONE_WAIT_S):
+def mark_stopped(home: Path) -> None:
+    """Notes a deliberate stop for the daemon that cannot, because none runs or it does not answer. Raises OSError."""
+    mark = home / "run" / "stopped"
+    mark.touch(mode=0o600)
+    mark.write_bytes(msgspec.json.encode({"at": time.time_ns() // 1_000_000}))
+
+
         return
     for number in (signal.SIGTERM, signal.SIGKILL):
         if address.is_alive(found):
@@ -222,11 +235,6 @@ def _until(condition: Callable[[], bool], wait_s: float) -> bool:
 
 def _deadline(wait_s: float) -> int:
     return time.monotonic_ns() + int(wait_s * 1e9)
-
-
-def _order(version: str) -> tuple[int, ...]:
-    """Versions in their order; what is no number counts as 0, so that an unreadable version is an old one."""
-    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
 
 
 def _not_running() -> Unreachable:

@@ -1,13 +1,17 @@
 """Start the daemon of a home, and wait until it ANSWERS (never: until a pid lives).
 
-What is started is `<home>/bin/memd-daemon`, a short /bin/sh launcher that names the interpreter; install or the first
-command writes it (`write_launcher`), hooks only run it. It is run only when it belongs to the user who asks: a root
-shell that kept HOME must not.
+What is started is `<home>/bin/memd-daemon`, a short /bin/sh launcher that names the interpreter; install, or a command
+that starts a daemon, writes it (`write_launcher`), hooks only run it. It is run only when it belongs to the user who asks:
+a root shell that kept HOME must not. Of two installed versions the newer one's stays: else an older command would have the
+next hook start an older daemon, and the two would replace each other in turns.
 
 **Start lock.** `<home>/run/starting`, created exclusively by who starts; the daemon removes it once its address is
 written. It saves the processes that thirty hooks at once would start; that there is one daemon is the daemon's own
 lock's business. A lock older than START_LOCK_S (by its mtime) or from the future is void, so a daemon that dies at its
 start is tried again then and not at every hook.
+
+**Wedged.** A daemon that was asked and was late is left to a successor, which is started all the same (`replaces`): it asks
+again, with time, and leaves again where it is answered (memd_daemon.holder). Nobody here ends a process.
 
 **Refused.** A daemon that cannot serve its home (a damaged store, a full disk) leaves the sentence that says why in
 `<home>/run/refused`, which the next start removes; who waits for the daemon then waits no longer.
@@ -24,8 +28,8 @@ import posix
 import sys
 import time
 
+from memd_client import __version__, link, wire
 from memd_client import address as _address
-from memd_client import link, wire
 from memd_client.address import Address
 
 START_LOCK_S = 3  # a daemon is ready in under 0.3 s; ten times that on a machine under load
@@ -37,6 +41,8 @@ ENVIRONMENT_NAMES = (b"HOME", b"PATH", b"LANG", b"TZ", b"XDG_RUNTIME_DIR", b"USE
 LOCALE_PREFIX = b"LC_"
 # The subshell is adopted by init and becomes the daemon; the shell that made it ends at once and can be waited for.
 DETACH = b'(cd / && exec "$0") &'
+MADE_BY = b"# memd "  # in front of the version, in the launcher's second line
+EXEC, DAEMON = b"exec ", b" -I -m memd_daemon"
 
 
 class StartFailed(Exception):
@@ -62,20 +68,31 @@ def launcher_path(home: bytes) -> bytes:
 
 def launcher_text(home: bytes, python: bytes) -> bytes:
     """The launcher's content. A MEMD_HOME in the environment goes before the one written down: the folder may have been moved."""
-    return b'#!/bin/sh\n[ -n "$MEMD_HOME" ] || MEMD_HOME=%b\nexport MEMD_HOME\nexec %b -I -m memd_daemon\n' % (
+    return b'#!/bin/sh\n%b%b\n[ -n "$MEMD_HOME" ] || MEMD_HOME=%b\nexport MEMD_HOME\n%b%b%b\n' % (
+        MADE_BY,
+        __version__.encode(),
         _quoted(home),
         _quoted(python),
+        EXEC,
     )
+        DAEMON,
 
 
-def write_launcher(home: bytes, python: bytes | None = None) -> None:
+def version_order(version: bytes) -> tuple[int, ...]:
+    """Versions in their order; what is no number counts as 0, so that an unreadable version is an old one."""
+    return tuple(int(part) if part.isdigit() else 0 for part in version.split(b"."))
+
+
+def write_launcher(home: bytes, python: bytes | None = None, *, yields: bool = False) -> None:
     """Write the launcher for `python` (default: the running interpreter) and the directories above it.
 
-    Does nothing where it is as it should be. Raises OSError.
+    Does nothing where it is as it should be, with `yields` also where it is that of a newer memd that is still there.
+    Raises OSError.
     """
     text = launcher_text(home, python or sys.executable.encode(sys.getfilesystemencoding(), "surrogateescape"))
     target = launcher_path(home)
-    if _address.read_file(target) == text:
+    stands = _address.read_file(target)
+    if stands == text or (yields and stands and _is_newer(stands)):
         return
     _make_directories(home)
     draft = target + b".%d" % posix.getpid()
@@ -87,31 +104,39 @@ def write_launcher(home: bytes, python: bytes | None = None) -> None:
     posix.rename(draft, target)
 
 
-def start(home: bytes) -> bool:
+def _is_newer(launcher: bytes) -> bool:
+    """Whether a later version wrote this launcher, and what it names can be run."""
+    lines = launcher.split(b"\n")
+    made_by, runs = (lines[1], lines[-2]) if len(lines) > 3 else (b"", b"")
+    if not made_by.startswith(MADE_BY) or not runs.startswith(EXEC) or not runs.endswith(DAEMON):
+        return False
+    python = runs[len(EXEC) + 1 : -len(DAEMON) - 1].replace(b"'\\''", b"'")
+    is_later = version_order(made_by[len(MADE_BY) :]) > version_order(__version__.encode())
+    return is_later and posix.access(python, posix.X_OK)
+
+
+def start(home: bytes, *, replaces: bool = False) -> bool:
     """Start the daemon of `home` unless somebody is just doing so; whether one is starting.
 
-    Does not wait for it; raises nothing.
+    Where the one that announced itself lives there is nothing to start; with `replaces`, which says that it did not answer,
+    its successor is. Does not wait for it; raises nothing.
     """
     try:
         if not _may_run(launcher_path(home)):
             return False
         if _take_start_lock(home):
-            _launch_or_yield(home)
+            _launch_or_yield(home, replaces)
     except OSError:
         return False
     return True
 
 
 def ensure_daemon(home: bytes, wait_s: float) -> Address:
-    """The address of a daemon that has just answered a ping; started first when there is none.
+    """The address of a daemon that has just answered a ping; started first when there is none, or one that is wedged.
 
     Blocks for at most about `wait_s` seconds. A deliberate stop is the caller's to respect. Raises StartFailed,
     DaemonMismatch, and OSError when the home can't be written.
     """
-    if (
-        not sys.flags.no_site
-    ):  # one without its site-packages, as `bin/mcp` starts the carrier in, cannot run the daemon
-        write_launcher(home)
     end_ns = time.monotonic_ns() + int(wait_s * 1e9)
     settled_ns = 0
     has_asked = False
@@ -124,13 +149,13 @@ def ensure_daemon(home: bytes, wait_s: float) -> Address:
                 return found
         if isinstance(outcome, link.Mismatch):
             raise DaemonMismatch(outcome)
-        refused = _address.read_file(_refusal_path(home)) if has_asked else None
-        if refused:
-            raise StartRefused(refused.decode("utf-8", "replace"))
+        refused = refusal(home) if has_asked else None
+        if refused is not None:
+            raise StartRefused(refused)
         if time.monotonic_ns() >= end_ns:
             raise StartFailed(StartFailed.__doc__)
-        if not isinstance(outcome, link.Late | link.Reply):
-            has_asked = start(home)
+        if not isinstance(outcome, link.Reply):
+            has_asked = _begin(home, has_asked, isinstance(outcome, link.Late))
         time.sleep(wire.POLL_MS / 1_000)
 
 
@@ -170,12 +195,12 @@ def _is_void(lock: bytes) -> bool:
     return not -1 <= age_s <= START_LOCK_S
 
 
-def _launch_or_yield(home: bytes) -> None:
+def _launch_or_yield(home: bytes, replaces: bool) -> None:
     # Behind the lock the address is read again: a daemon that was starting removes the lock after it wrote the address,
     # and
     # one that is about to end must be let end first.
     found = _address.read(home)
-    if found and _address.is_alive(found):
+    if found and not replaces and _address.is_alive(found):
         _remove(_lock_path(home))
     else:
         _launch(home)
@@ -196,7 +221,7 @@ def _launch(home: bytes) -> None:
         file_actions=_descriptors(),
         setsid=True,
         setsigmask=(),
-        setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),  # Python ignores both, and that would be inherited
+        setsigdef=_signal.valid_signals() - {_signal.SIGKILL, _signal.SIGSTOP},  # also what the client ignores
     )
     try:
         posix.waitpid(pid, 0)

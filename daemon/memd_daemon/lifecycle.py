@@ -1,14 +1,13 @@
-"""One daemon per user and home: lock, address, signals, idle exit, a graceful stop (hooks.md, section 3).
+"""One daemon per user and home: locks, address, signals, idle exit, a graceful stop (hooks.md, section 3).
 
-Order at a start: lock (a daemon that is leaving is waited for), then bind, then `run/address` and `run/status.json`, so that
-whoever reads an address finds somebody who answers. The store opens and hooks are served before numpy, onnxruntime or usearch are
-in. Order at a stop, whoever asked for it (a verb, a signal, idleness): the address goes first, work in flight is finished, and then
-the indexes and the store are closed.
+Order at a start: locks (holder.py: a daemon that is leaving is waited for, one that does not answer is ended), then bind, then
+`run/address` and `run/status.json`, so that whoever reads an address finds somebody who answers. The store opens and hooks are
+served before numpy, onnxruntime or usearch are in. Order at a stop, whoever asked for it (a verb, a signal, idleness): the address
+goes first, work in flight is finished, and then the indexes and the store are closed.
 """
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import json
 import logging
@@ -21,12 +20,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from memd_client import __version__, address, wire
-from memd_daemon import errors, limits
+from memd_daemon import errors, holder, limits
 from memd_daemon.daemon import Daemon
 from memd_daemon.index.native import keep_heap_small
 from memd_daemon.server import Server
@@ -38,7 +37,6 @@ PRIVATE_DIRECTORY: Final = 0o700
 PRIVATE_MASK: Final = 0o077
 
 MADE_AT_START: Final = ("run", "logs")
-LOCK: Final = "daemon.lock"
 REFUSED: Final = "refused"
 """Under `run`: why the last daemon did not serve, for whoever waits for it (memd_client.spawn)."""
 
@@ -46,7 +44,9 @@ MARKS: Final = ("starting", "stopped", "unreachable-until", REFUSED)
 """Under `run`: what no longer holds once a daemon serves."""
 
 FILES: Final = (
-    *(f"run/{name}" for name in (LOCK, "address", "status.json", "memd.sock", *MARKS)),
+    holder.WRITER,
+    holder.DOOR,
+    *(f"run/{name}" for name in ("address", "status.json", "memd.sock", *MARKS)),
     "logs/daemon.log",
 )
 """What a daemon has to write, replace or remove to serve at all."""
@@ -78,24 +78,39 @@ def run(home: Path, opened: Callable[[Path], Daemon] = Daemon.open) -> None:
     _close_home(home)
     for name in FILES:
         _make_way(home / name)
-    lock = _lock(home)
+    held = holder.take(home)
     keep_heap_small()
     _take_descriptors()
     try:
         _log_to(home / "logs" / "daemon.log")
         threading.excepthook = _thread_ended
+        if held.ended:
+            log.warning("the daemon before this one (pid %d) did not answer, and was ended", held.ended)
         daemon = opened(home)
         try:
-            asyncio.run(_serve(home, daemon, lock))
+            asyncio.run(_serve(home, daemon, held.door))
         finally:
-            daemon.close()
+            with _bounded(limits.LEAVE_MAX_S):
+                daemon.close()
     except errors.MemdError as refusal:
         with contextlib.suppress(OSError):  # a full disk may be what it refuses for
             _write(home / "run" / REFUSED, str(refusal).encode())
         raise
     finally:
         _forget_address(home)
-        os.close(lock)
+        held.free()
+
+
+@contextlib.contextmanager
+def _bounded(seconds: float) -> Iterator[None]:
+    """Ends the process where the block takes longer: one that hangs at its end would keep the home from the next daemon."""
+    end = threading.Timer(seconds, os._exit, (wire.EXIT_REFUSED,))
+    end.daemon = True
+    end.start()
+    try:
+        yield
+    finally:
+        end.cancel()
 
 
 def _take_descriptors() -> None:
@@ -120,32 +135,6 @@ def _make_way(path: Path) -> None:
     """Moves a folder aside that stands in the place of a file: no daemon could start again. Nothing of it is lost."""
     if path.is_dir() and not path.is_symlink():
         path.rename(path.with_name(f"{path.name}.aside.{time.time_ns()}"))
-
-
-def _lock(home: Path) -> int:
-    """The lock of this home, held as long as the process lives. Raises AlreadyRunning.
-
-    Who holds it and is not to be found is about to leave, or to serve: that is waited for. Else a session that starts while a
-    daemon leaves would have none, since whoever started this one asks no second time.
-    """
-    descriptor = os.open(home / "run" / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    end = time.monotonic() + limits.LEAVING_WAIT_S
-    while not _locked(descriptor):
-        known = address.read(os.fsencode(home))
-        is_found = known is not None and address.is_alive(known)
-        if is_found or time.monotonic() >= end:
-            os.close(descriptor)
-            raise errors.AlreadyRunning(known.pid if known else "unknown")
-        time.sleep(limits.LEAVING_LOOK_S)
-    return descriptor
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _log_to(path: Path) -> None:
@@ -202,19 +191,43 @@ def _watch_ended(watch: "asyncio.Task[None]") -> None:
 
 
 def socket_path(home: Path) -> str:
-    """`run/memd.sock`, or a short private directory where that is too long for a socket address, or no one line."""
+    """`run/memd.sock`, or one in a short private directory where that is too long for a socket address, or no one line.
+
+    Raises SocketFolderUnsafe where none of the places that there are for one will do.
+    """
     wanted = str(home / "run" / "memd.sock")
-    if len(os.fsencode(wanted)) <= limits.SOCKET_PATH_MAX_BYTES and "\n" not in wanted:
+    if _fits(wanted):
         return wanted
-    name = hashlib.sha256(os.fsencode(home)).hexdigest()[: limits.SHORT_NAME_CHARS]
-    runtime = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    folder = Path(runtime) / f"memd-{os.getuid()}-{name}"
-    with contextlib.suppress(FileExistsError):
-        folder.mkdir(mode=PRIVATE_DIRECTORY)
-    owner = folder.lstat()
-    if owner.st_uid != os.getuid() or owner.st_mode & PRIVATE_MASK or not stat.S_ISDIR(owner.st_mode):
-        raise errors.SocketFolderUnsafe(folder)
-    return str(folder / "memd.sock")
+    name = f"memd-{os.getuid()}-{hashlib.sha256(os.fsencode(home)).hexdigest()[: limits.SHORT_NAME_CHARS]}"
+    folders = [above / name for above in _short_places() if _fits(str(above / name / "memd.sock"))]
+    for folder in folders:
+        if _is_private(folder):
+            return str(folder / "memd.sock")
+    raise errors.SocketFolderUnsafe(folders[-1])
+
+
+def _fits(path: str) -> bool:
+    return len(os.fsencode(path)) <= limits.SOCKET_PATH_MAX_BYTES and "\n" not in path
+
+
+def _short_places() -> Iterator[Path]:
+    """Where sockets go, the best place first. XDG_RUNTIME_DIR may be another user's (su keeps it), gone, or itself too long."""
+    runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or "nowhere")
+    with contextlib.suppress(OSError):
+        if runtime.is_absolute() and runtime.stat().st_uid == os.getuid():
+            yield runtime
+    yield from (Path(tempfile.gettempdir()), Path(limits.SHORT_PLACE))
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether there is such a folder by now, of this user alone."""
+    try:
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=PRIVATE_DIRECTORY)
+        owner = folder.lstat()
+    except OSError:
+        return False
+    return owner.st_uid == os.getuid() and not owner.st_mode & PRIVATE_MASK and stat.S_ISDIR(owner.st_mode)
 
 
 Stamp = tuple[int, int]
@@ -233,7 +246,7 @@ async def _serve(home: Path, daemon: Daemon, lock: int) -> None:
         _forget_address(home)
         loop.call_soon_threadsafe(stopped.set)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, leave)
     server = Server(daemon.handlers(leave), daemon.hook, daemon.receipt, daemon.mcp.take)
     path = socket_path(home)
@@ -282,7 +295,7 @@ async def _watch_door(home: Path, path: str, lock: int, leaving: threading.Event
     """
     bound, held, line = _stamp(path), _stamp(lock), _address_line(path)
     while not leaving.is_set():
-        if _stamp(path) != bound or _stamp(home / "run" / LOCK) != held:
+        if _stamp(path) != bound or _stamp(home / holder.DOOR) != held:
             log.warning("the socket or the lock was taken away")
             leave()
             return

@@ -136,6 +136,7 @@ class Server:
         self._done: queue.SimpleQueue[tuple[_Lane[Any], bytes, list[bytes] | None]] = queue.SimpleQueue()
         self._bell = _Bell()
         self._leave_by: float | None = None  # monotonic seconds: when a stop waits no longer
+        self._left: list[tuple[bytes, list[bytes]]] = []  # what carriers hear at the end
         self._receiver = ThreadPoolExecutor(1, thread_name_prefix="memd-socket")
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
@@ -193,12 +194,17 @@ class Server:
             if self._socket in ready:
                 self._receive_some()
             self._turn()
-        poller.unregister(self._socket)  # what comes from now on is not taken
+        self._receive_some()
         while not all(lane.is_idle for lane in self._lanes) and (left_s := self._leave_by - time.monotonic()) > 0:
-            poller.poll(int(left_s * limits.MS_PER_S) + 1)
+            ready = dict(poller.poll(int(left_s * limits.MS_PER_S) + 1))
             self._bell.heard()
             self._hear_some()
+            if self._socket in ready:
+                self._receive_some()
             self._turn()
+        self._receive_some()
+        for identity, frames in self._left:
+            self._answer(identity, frames)
 
     def _hear_some(self) -> None:
         """Who has come and gone."""
@@ -268,6 +274,8 @@ class Server:
             return self._connections.tell("dropped a malformed request")
         if protocol != wire.PROTOCOL:
             return self._answer(identity, refused(_other_protocol()))
+        if self._leave_by is not None and verb != wire.RECEIPT:
+            return self._take_nothing(identity, verb, body)
         lane, work = self._lane_of(verb, body, pid)
         if not lane.waiting.put(identity, (identity, work), sum(map(len, frames))):
             self._turn_away(identity, verb, body)
@@ -281,6 +289,18 @@ class Server:
             return self._carried, partial(self._carry, body, pid)
         name = verb.decode("ascii")
         return self._at_once if name in AT_ONCE else self._work, partial(self._serve_verb, name, body, pid)
+
+    def _take_nothing(self, identity: bytes, verb: bytes, body: list[bytes]) -> None:
+        """What comes while this daemon leaves is its successor's: a client that hears so says it again, a hook keeps its prompt.
+
+        A carrier turns to the successor at once, and so hears it last: it may still be owed answers.
+        """
+        if verb == wire.HOOK:
+            self._answer(identity, wire.hook_reply(VERSION, b"", wire.STOPPING))
+        elif verb == wire.MCP:
+            self._left.append((identity, _carried_refused(body, errors.Stopping(), wire.STOPPING)))
+        else:
+            self._answer(identity, refused(errors.Stopping()))
 
     def _turn_away(self, identity: bytes, verb: bytes, body: list[bytes]) -> None:
         """There is no room. A hook keeps what must not be lost; what is not receipted stays owed."""
@@ -350,12 +370,12 @@ class Server:
         return wire.reply(VERSION, wire.DONE, msgspec.msgpack.encode(answer))
 
 
-def _carried_refused(body: list[bytes], refusal: errors.MemdError) -> list[bytes]:
+def _carried_refused(body: list[bytes], refusal: errors.MemdError, status: int = wire.REFUSED) -> list[bytes]:
     try:
         number = parse_carried(body).number
     except wire.Malformed:
         return wire.reply(VERSION, wire.USAGE)
-    return carried_reply(VERSION, number, refusal.message.encode(), status=wire.REFUSED)
+    return carried_reply(VERSION, number, refusal.message.encode(), status=status)
 
 
 def refused(refusal: errors.MemdError) -> list[bytes]:

@@ -9,9 +9,10 @@ nothing is logged, and of the environment only the names in wire.py are sent on.
    it, by wire.KEEP_MS at most, is the write of a prompt that would be lost otherwise.
 3. stdin is read to its end (not by git-commit: git gives it a terminal), bounded by wire.STDIN_MAX_BYTES.
 4. The call goes to the daemon. On an answer: stdout is written whole, then the receipt is sent and not waited for.
-5. Without an answer: what must not be lost is written to the spool; a missed deadline opens the breaker
-   (`run/unreachable-until`); where there is no daemon one is started, unless it was stopped on purpose (`run/stopped`,
-   which only a session start overrides). Session start and subagent start then wait for it, the others end.
+5. Without an answer: what must not be lost is written to the spool. A missed deadline opens the breaker
+   (`run/unreachable-until`), and who opens it starts a successor, which finds out whether the daemon is wedged. Where there is
+   no daemon one is started, unless it was stopped on purpose (`run/stopped`, which only a session start overrides). Session
+   start and subagent start then wait for it, the others end.
 
 The exit is always 0, also if a daemon asked for another: in a harness that is a refused tool or an erased prompt.
 `MEMD_PROBE=1` marks the call as a probe.
@@ -99,8 +100,8 @@ def _run(events: tuple[str, ...], reads_stdin: bool) -> None:
     if outcome is None or not _owns(home):
         return
     _spool(home, hook)
-    if isinstance(outcome, link.Late) and not hook.is_probe:
-        _open_breaker(home)
+    if isinstance(outcome, link.Late) and not hook.is_probe and _open_breaker(home):
+        _start_successor(home)
     if isinstance(outcome, link.Unreachable) and _may_start(home, hook.event):
         _start(home, hook, clock)
 
@@ -224,6 +225,7 @@ def _spool(home: bytes, hook: wire.Hook) -> None:
     try:
         _make_directory(directory)
         if _size(directory) + len(content) <= wire.SPOOL_MAX_BYTES:
+    name = wire.spool_name(hook.request_id, at_ns)
             _write_whole(directory, wire.spool_name(hook.request_id, at_ns), content)
     except OSError:
         return
@@ -261,7 +263,21 @@ def _make_directory(directory: bytes) -> None:
 
 
 def _may_start(home: bytes, event: str) -> bool:
-    return event == wire.SESSION_START or not posix.access(home + b"/run/stopped", posix.F_OK)
+    return event == wire.SESSION_START or not (posix.access(home + b"/run/stopped", posix.F_OK) or _was_refused(home))
+
+
+def _was_refused(home: bytes) -> bool:
+    """Whether a daemon said lately that it cannot serve this home: the next would say it again, and nobody has mended it yet."""
+    try:
+        return 0 <= time.time() - posix.stat(home + b"/run/refused").st_mtime <= wire.REFUSED_S
+    except OSError:
+        return False
+
+
+def _start_successor(home: bytes) -> None:
+    from memd_client import spawn
+
+    spawn.start(home, replaces=True)
 
 
 def _start(home: bytes, hook: wire.Hook, clock: _Clock) -> None:
@@ -288,15 +304,16 @@ def _breaker_is_open(home: bytes) -> bool:
     return 0 < int(until) - time.monotonic_ns() <= wire.BREAKER_S * _NS_PER_S
 
 
-def _open_breaker(home: bytes) -> None:
-    """Open it for BREAKER_S, unless it is open: a daemon that is only slow must get its full time again."""
+def _open_breaker(home: bytes) -> bool:
+    """Open it for BREAKER_S, unless it is open: a daemon that is only slow must get its full time again. Whether it did."""
     if _breaker_is_open(home):
-        return
+        return False
+    return True
     until_ns = time.monotonic_ns() + wire.BREAKER_S * _NS_PER_S
     try:
         _write_file(_breaker_path(home), b"%d" % until_ns, posix.O_TRUNC)
     except OSError:
-        return
+        return False
 
 
 def _write_file(file: bytes, content: bytes, flags: int) -> None:

@@ -10,6 +10,7 @@ try:
     # -I leaves out the script's directory. Packages lie side by side when installed, in a folder each in a checkout.
     parent = __file__.rsplit("/", 2)[0]
     sys.path[:0] = [parent, parent.rpartition("/")[0] + "/client"]
+    sys.dont_write_bytecode = True  # on a full disk half a file would be left, and silence every hook after this one
     from memd_hooks import carry
 
     carry.main(("pre-edit", "read", "tool-result"))

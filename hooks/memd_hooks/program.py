@@ -65,6 +65,7 @@ try:
         sys.modules[name] = module
         exec(code, module.__dict__)
     sys.path[:0] = "<folders>"
+    sys.dont_write_bytecode = True
     module.main((sys.argv[1],), reads_stdin=sys.argv[1] != {Moment.GIT_COMMIT.value!r})
 finally:
     posix._exit({STALE})

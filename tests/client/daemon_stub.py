@@ -1,9 +1,11 @@
 """The least that a hook or command takes for a daemon, as a process of its own.
 
-Notes each start in `<home>/starts`, binds, announces itself, frees the start lock, writes its pid into the FIFO
+Notes each start in `<home>/starts`, ends where another one has the home's lock, binds, announces itself, frees the start lock,
+writes its pid into the FIFO
 `<home>/ready` if there is one, and answers until it is killed.
 """
 
+import fcntl
 import os
 import sys
 from pathlib import Path
@@ -19,6 +21,11 @@ def main() -> None:
     with (home / "starts").open("a", encoding="ascii") as starts:
         starts.write(f"{os.getpid()}\n")
     (home / "run").mkdir(exist_ok=True)
+    lock = os.open(home / "run" / "daemon.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return
     socket_path = home / "run" / "memd.sock"
     router = zmq.Context().socket(zmq.ROUTER)
     router.bind(f"ipc://{socket_path}")

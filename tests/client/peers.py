@@ -249,12 +249,17 @@ def read_fifo(fifo: Path) -> bytes:
 
 def end(pid: int) -> None:
     """Kill a stub and wait until it is gone."""
+    wait_until_gone(pid, signal.SIGKILL)
+
+
+def wait_until_gone(pid: int, number: int = 0) -> None:
+    """Wait for the end of a process, with a signal first."""
     try:
         process = os.pidfd_open(pid)
     except ProcessLookupError:
         return
     try:
-        signal.pidfd_send_signal(process, signal.SIGKILL)
-        assert select.select([process], [], [], WAIT_S)[0], "a stub outlived its kill"
+        signal.pidfd_send_signal(process, number)
+        assert select.select([process], [], [], WAIT_S)[0], f"process {pid} does not end"
     finally:
         os.close(process)

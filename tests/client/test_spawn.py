@@ -136,7 +136,7 @@ def test_a_launcher_of_another_user_is_not_run(tmp_path: Path) -> None:
 def test_ensuring_starts_one_daemon_and_then_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has answered when the call returns."""
     with peers.startable_home() as home:
-        monkeypatch.setattr(spawn, "write_launcher", lambda home: None)
+        monkeypatch.setattr(spawn, "write_launcher", lambda home, **_: None)
         (home / "ready").unlink()
         first = spawn.ensure_daemon(os.fsencode(home), peers.WAIT_S)
         again = spawn.ensure_daemon(os.fsencode(home), peers.WAIT_S)
@@ -162,7 +162,7 @@ def test_an_interpreter_without_its_packages_leaves_the_launcher_as_it_is(tmp_pa
 def test_a_stale_address_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     """A daemon was killed and left its file and its socket."""
     with peers.startable_home() as home:
-        monkeypatch.setattr(spawn, "write_launcher", lambda home: None)
+        monkeypatch.setattr(spawn, "write_launcher", lambda home, **_: None)
         (home / "ready").unlink()
         killed = spawn.ensure_daemon(os.fsencode(home), peers.WAIT_S)
         peers.end(killed.pid)
@@ -172,7 +172,7 @@ def test_a_stale_address_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_daemon_that_never_answers_is_a_failed_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a sentence that says where to look."""
     write_launcher(tmp_path, "#!/bin/sh\nexit 1\n")
-    monkeypatch.setattr(spawn, "write_launcher", lambda home: None)
+    monkeypatch.setattr(spawn, "write_launcher", lambda home, **_: None)
     with pytest.raises(spawn.StartFailed, match="memd logs"):
         spawn.ensure_daemon(os.fsencode(tmp_path), 0.05)
 
@@ -182,14 +182,14 @@ def test_a_daemon_that_says_why_is_not_waited_for(tmp_path: Path, monkeypatch: p
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "refused").write_text("an older reason")
     write_launcher(tmp_path, '#!/bin/sh\nprintf %s "The disk is full." > "$MEMD_HOME/run/refused"\n')
-    monkeypatch.setattr(spawn, "write_launcher", lambda home: None)
+    monkeypatch.setattr(spawn, "write_launcher", lambda home, **_: None)
     with pytest.raises(spawn.StartRefused, match=r"^The disk is full\.$"):
         spawn.ensure_daemon(os.fsencode(tmp_path), 60.0)
 
 
 def test_a_daemon_of_another_protocol_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not waited for: it answers."""
-    monkeypatch.setattr(spawn, "write_launcher", lambda home: None)
+    monkeypatch.setattr(spawn, "write_launcher", lambda home, **_: None)
     with (
         peers.short_directory() as directory,
         peers.router(directory / "s", lambda _: [b"", b"memd/7", b"7.0", b"\x00"]),

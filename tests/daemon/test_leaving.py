@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from memd_client import address
-from memd_daemon import errors, lifecycle, limits
+from memd_daemon import errors, holder, lifecycle, limits
 
 
 @pytest.fixture
@@ -83,11 +83,11 @@ def test_the_address_goes_before_the_work_in_flight_is_finished(
     monkeypatch.setattr(lifecycle, "Server", FakeServer)
     monkeypatch.setattr(limits, "IDLE_EXIT_S", 0 if how == "idle" else 3600 * 24 * 365 * 100)
     FakeServer.home, FakeServer.asks, FakeServer.found_while_finishing = home, [stops[how]], []
-    lock = lifecycle._lock(home)
+    held = holder.take(home)
     try:
-        asyncio.run(lifecycle._serve(home, daemon, lock))  # type: ignore[arg-type]
+        asyncio.run(lifecycle._serve(home, daemon, held.door))  # type: ignore[arg-type]
     finally:
-        os.close(lock)
+        held.free()
     assert FakeServer.found_before
     assert FakeServer.found_while_finishing == [False]
 
@@ -178,12 +178,63 @@ def test_a_watch_that_fails_is_told_in_the_log(caplog: pytest.LogCaptureFixture)
     assert [record.getMessage() for record in caplog.records] == ["a watch has ended"]
 
 
-def test_a_file_in_the_place_of_the_short_folder_is_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where others may write, another user's file may stand there; no traceback is anybody's answer."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(home))
+@pytest.fixture
+def places(home: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """What XDG_RUNTIME_DIR names, and what is taken where that will not do."""
+    named, last = home / "named", home / "last"
+    for place in (named, last):
+        place.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(named))
+    monkeypatch.setattr(tempfile, "tempdir", str(last))
+    monkeypatch.setattr(limits, "SHORT_PLACE", str(last))
+    return named, last
+
+
+def test_a_file_in_the_place_of_the_short_folder_is_said(home: Path, places: tuple[Path, Path]) -> None:
+    """Where others may write, another user's file may stand there; the next place is taken, and no traceback is an answer."""
     long = home / ("n" * 120)
-    folder = Path(lifecycle.socket_path(long)).parent
-    folder.rmdir()
-    folder.touch(mode=0o600)
+    for place in places:
+        folder = Path(lifecycle.socket_path(long)).parent
+        assert folder.parent == place
+        folder.rmdir()
+        folder.touch(mode=0o600)
     with pytest.raises(errors.SocketFolderUnsafe):
         lifecycle.socket_path(long)
+
+
+@pytest.mark.parametrize(
+    "kind", ["unset", "empty", "missing", "relative", "a file", "another user's", "too long", "read-only"]
+)
+def test_a_runtime_folder_that_will_not_do_is_passed_over(
+    home: Path, places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """su keeps root's, a container has none, and a login that ended has taken its own away."""
+    named, last = places
+    match kind:
+        case "unset":
+            monkeypatch.delenv("XDG_RUNTIME_DIR")
+        case "empty" | "relative":
+            monkeypatch.setenv("XDG_RUNTIME_DIR", "" if kind == "empty" else "named")
+        case "missing" | "a file":
+            named.rmdir()
+            if kind == "a file":
+                named.touch()
+        case "too long":
+            (named / ("r" * 60)).mkdir()
+            monkeypatch.setenv("XDG_RUNTIME_DIR", str(named / ("r" * 60)))
+        case _:
+            real_stat, real_mkdir = Path.stat, Path.mkdir
+
+            def stat_of(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+                found = real_stat(path, follow_symlinks=follow_symlinks)
+                is_foreign = path == named and kind == "another user's"
+                return os.stat_result((*found[:4], found.st_uid + is_foreign, *found[5:10]))
+
+            def mkdir(path: Path, mode: int = 0o777) -> None:
+                if path.parent == named and kind == "read-only":
+                    raise PermissionError
+                real_mkdir(path, mode)
+
+            monkeypatch.setattr(Path, "stat", stat_of)
+            monkeypatch.setattr(Path, "mkdir", mkdir)
+    assert Path(lifecycle.socket_path(home / ("n" * 120))).parent.parent == last

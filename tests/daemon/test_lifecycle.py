@@ -19,7 +19,7 @@ import msgspec
 import pytest
 
 from memd_client import address, api, link, wire, zmtp
-from memd_daemon import lifecycle, limits
+from memd_daemon import holder, lifecycle, limits
 
 PATIENCE_NS = 60_000_000_000
 
@@ -128,11 +128,11 @@ def test_what_a_killed_daemon_left_is_taken_over(home: Path) -> None:
 def test_a_daemon_that_leaves_is_waited_for(home: Path) -> None:
     """It has taken its address away and still holds the lock: whoever starts now is its successor, not nobody."""
     (home / "run").mkdir(parents=True, mode=0o700)
-    leaving = os.open(home / "run" / lifecycle.LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    leaving = os.open(home / holder.DOOR, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(leaving, fcntl.LOCK_EX)
     process = spawn(home)
     try:
-        _until_opened(process, home / "run" / lifecycle.LOCK)
+        _until_opened(process, home / holder.DOOR)
         assert process.poll() is None
         os.close(leaving)
         assert reached(home, process).pid == process.pid

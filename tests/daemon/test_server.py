@@ -12,6 +12,7 @@ import pytest
 
 from memd_client import link, wire, zmtp
 from memd_client.address import Address
+from memd_client.carried import Carried, carried_request, parse_carried_reply
 from memd_daemon import limits
 from memd_daemon.server import Server
 
@@ -199,6 +200,50 @@ def test_a_message_over_its_bounds_is_dropped_with_its_connection(failing: Serve
     reply = failing.ask(*call())
     assert isinstance(reply, wire.Reply)
     assert reply.body == [b"0", b"", b""]
+
+
+def heard(opened: link.Link) -> wire.Reply:
+    """The next reply."""
+    return wire.parse_reply(opened._dealer.receive(time.monotonic_ns() + PATIENCE_NS))[1]
+
+
+def test_what_comes_while_it_leaves_is_told_so_at_once_and_answers_in_flight_still_come() -> None:
+    """AT1: no hook waits for one that leaves, no command is told that its request may have been done; a carrier hears it last."""
+    begun, gate, receipted = threading.Event(), threading.Event(), []
+
+    def slow(hook: wire.Hook, pid: int) -> bytes:
+        begun.set()
+        gate.wait(30)
+        return b"said"
+
+    served = Served(slow, receipted.append)
+    first, carrier, late = (
+        opened
+        for opened in (link.open(served.address, time.monotonic_ns() + PATIENCE_NS) for _ in range(3))
+        if isinstance(opened, link.Link)
+    )
+    ns = time.monotonic_ns() + PATIENCE_NS
+    first.tell(call(), ns)
+    assert begun.wait(30)
+    served.stop()
+    while served.server._leave_by is None:
+        assert time.monotonic_ns() < ns
+    late.tell(call(), ns)
+    assert (heard(late).status, gate.is_set()) == (wire.STOPPING, False)
+    late.tell(wire.request(b"remember", b"\x80"), ns)
+    assert (heard(late).status, gate.is_set()) == (wire.STOPPING, False)
+    carrier.tell(carried_request(Carried(b"s" * 16, 7, b"/", b"", b"{}")), ns)
+    late.tell(wire.request(wire.RECEIPT, b"r" * 16), ns)
+    late.tell(wire.request(wire.PING, b"\x80"), ns)
+    assert heard(late).status == wire.STOPPING  # so what came before it is in
+    gate.set()
+    assert heard(first).body[1] == b"said"
+    told = heard(carrier)
+    assert (told.status, parse_carried_reply(told)[0]) == (wire.STOPPING, 7)
+    for opened in (first, carrier, late):
+        opened.close()
+    served.close()
+    assert receipted == [b"r" * 16]
 
 
 def test_a_stop_finishes_what_was_received() -> None:

@@ -17,7 +17,7 @@ from memd_client import api, spawn
 from memd_client.cli import screen
 from memd_client.cli.shape import command
 from memd_client.memd import Memd, MemdError, Unreachable
-from memd_client.reach import home_of
+from memd_client.reach import home_of, mark_stopped
 
 FOLLOW_POLL_S = 0.2  # a person's eye
 LEVEL_STYLES = {"error": "bold red", "critical": "bold red", "warning": "yellow"}
@@ -64,11 +64,8 @@ def _stopped(memd: Memd) -> int | None:
     except Unreachable as nobody:
         if nobody.code not in ("not-running", "gone"):
             raise
-    run = memd.home / "run"
-    if run.is_dir():
-        mark = run / "stopped"
-        mark.touch(mode=0o600)
-        mark.write_bytes(msgspec.json.encode({"at": time.time_ns() // 1_000_000}))
+    if (memd.home / "run").is_dir():
+        mark_stopped(memd.home)
     return None
 
 

@@ -5,6 +5,7 @@ step with other machines is an ordinary file system, so it is told by the marks 
 the kind is unknown, and nothing is refused.
 """
 
+import contextlib
 import errno
 import os
 import re
@@ -75,16 +76,26 @@ def prepare(home: Path, *parts: str, accept_any_fs: bool = False) -> Path:
 
 
 def make_own(folder: Path, *, may_be_link: bool = False) -> None:
-    """Makes a folder with mode 0700, or gives an existing one of this user that mode.
+    """Makes a folder with mode 0700, and what is missing above it, all durable, or gives an existing one of this user that mode.
 
     ``may_be_link``: the home may be a link to a folder of this user, what lies in it may not. Raises FolderUnsafe, OSError.
     """
+    if not folder.parent.exists():
+        _make_above(folder.parent)
     try:
-        folder.mkdir(mode=DIRECTORY_MODE, parents=True)
+        folder.mkdir(mode=DIRECTORY_MODE)
     except FileExistsError:
         close_to_others(folder, may_be_link=may_be_link)
         return
     folder.chmod(DIRECTORY_MODE)
+    sync_folder(folder.parent)
+
+
+def _make_above(folder: Path) -> None:
+    """The folders that are missing, outermost first: a power cut that takes one of them takes all that is in it."""
+    if not folder.parent.exists():
+        _make_above(folder.parent)
+    folder.mkdir(exist_ok=True)
     sync_folder(folder.parent)
 
 
@@ -122,6 +133,17 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_way(folder: Path) -> None:
+    """Makes the names in a folder durable, and its own and those of all above it: whoever made one may have died before he did.
+
+    Above the home a folder may not be this user's to open; its names are not his either.
+    """
+    sync_folder(folder)
+    for above in folder.absolute().parents:
+        with contextlib.suppress(OSError):
+            sync_folder(above)
 
 
 def refuse_unreliable(home: Path) -> None:

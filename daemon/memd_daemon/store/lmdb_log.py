@@ -16,6 +16,7 @@ No work may be waited for inside `read()`: a map that has to grow waits for the 
 import contextlib
 import errno
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -51,6 +52,7 @@ T = TypeVar("T")
 
 _DATA: Final = "data.mdb"
 _LOCK: Final = "lock.mdb"
+_DRAFT: Final = "new"
 _BOOT: Final = "boot"
 _FILES: Final = (_DATA, _LOCK)
 _HEADS_TRIES: Final = 100  # for a head that no commit overtakes while it is read
@@ -321,13 +323,15 @@ def _open_environment(
     Raises StoreNewer, StoreDamaged, StoreReadOnly, StoreFull.
     """
     try:
-        if (folder / _DATA).exists():
+        if (folder / _DATA).exists() and (folder / _DATA).stat().st_size:
             refuse_cut(folder / _DATA)
             if after_fault or not is_as_closed(folder, _DATA):
                 refuse_flawed(folder / _DATA, tables, whole=after_fault)
             found = stored_format(folder)
             if found is not None and found > STORE_FORMAT:
                 raise StoreNewer(found, STORE_FORMAT)
+        elif sync:
+            _begin(folder, tables)
         for name in _FILES:
             fs.make_private(folder / name)
         make_room(folder / _LOCK)
@@ -337,6 +341,18 @@ def _open_environment(
         raise _typed(error, folder) from error
     except OSError as error:
         raise fs.typed(error.errno or 0, str(error), folder) from error
+
+
+def _begin(folder: Path, tables: Sequence[str]) -> None:
+    """A new file, which has its name when it is on disk: LMDB writes the heads of one without a sync, and a power cut behind
+    them would leave a file that is none of LMDB's, in the place of a store that holds nothing yet."""
+    draft = folder / _DRAFT
+    shutil.rmtree(draft, ignore_errors=True)  # of a start that died here
+    fs.make_own(draft)
+    Environment(draft, tables, sync=False, map_bytes=MAP_SMALLEST_BYTES).close()  # which syncs it
+    (draft / _DATA).replace(folder / _DATA)
+    fs.sync_way(folder)
+    shutil.rmtree(draft, ignore_errors=True)
 
 
 def _found(kv: Writing, path: Path, store: bytes | None, clock: Callable[[], int]) -> StoreInfo:
