@@ -27,3 +27,42 @@ def test_who_waits_for_the_end_may_wait_for_so_long_alone() -> None:
     assert not goes_on.is_set()
     goes_on.set()
     behind.join(30.0)
+
+
+def test_who_waits_for_what_was_added_waits_for_nothing_that_came_later() -> None:
+    """Others go on adding, and a write must not be held up by what their tools gave after it began."""
+    behind, later, done = Behind(), threading.Event(), threading.Event()
+
+    def adds_when_somebody_waits() -> None:
+        while not behind._changed._waiters:  # type: ignore[attr-defined]  # only then is it known what was added by now
+            done.wait(0.001)
+        behind.add(lambda: later.wait(30) and None)
+        done.set()
+
+    behind.add(adds_when_somebody_waits)
+    behind.join_added(30.0)
+    assert done.is_set()
+    assert not later.is_set()
+    later.set()
+    behind.join(30.0)
+
+
+def test_many_threads_may_add_and_wait_at_once() -> None:
+    """Nobody meets a thread that is about to begin: whoever waits finds what it had added done."""
+    behind, missed = Behind(), []
+
+    def add_and_wait() -> None:
+        for _ in range(200):
+            done = threading.Event()
+            behind.add(done.set)
+            behind.join_added(30.0)
+            if not done.is_set():
+                missed.append(1)
+
+    threads = [threading.Thread(target=add_and_wait) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30.0)
+    assert not missed
+    assert not any(thread.is_alive() for thread in threads)

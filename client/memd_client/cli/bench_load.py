@@ -86,6 +86,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     errors: int
     trouble: list[str]
+    logged: list[str]  # errors that the daemon wrote down
     behind: int  # steps that began more than 50 ms late: the machine could not keep up, or an answer was waited for
     rows: list[Row]
     daemon: list[Sample]
@@ -169,6 +170,7 @@ def measure(at: Path, sessions: int, notes: int, phases: Sequence[Phase], tell: 
             after = bench_load_daemon.seen(served.pid)
             tell("looking up what was acknowledged")
             checked = _checked(made, measured)
+            logged = bench_load_daemon.faults_logged(made.home)
     judged = judge(measured, before, after, idle, bench_report.memory_mb(notes))
     return Report(
         machine=machine,
@@ -180,6 +182,7 @@ def measure(at: Path, sessions: int, notes: int, phases: Sequence[Phase], tell: 
         events=measured.samples.answered,
         errors=sum(measured.samples.errors.values()),
         trouble=measured.samples.trouble,
+        logged=logged,
         behind=measured.behind,
         rows=rows_of(measured.samples),
         daemon=measured.watch.samples,
@@ -302,7 +305,7 @@ def _tell_checked(report: Report) -> None:
         f"{checked.missing} missing, {checked.twice} twice; {checked.told:,} notes told; "
         f"{checked.events:,} events verified, {len(checked.faults)} faults"
     )
-    for what in (*report.trouble, *checked.missing_first, *checked.twice_first, *checked.faults):
+    for what in (*report.trouble, *report.logged, *checked.missing_first, *checked.twice_first, *checked.faults):
         screen.say((what, "bold red"))
 
 

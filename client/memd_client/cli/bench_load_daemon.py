@@ -6,6 +6,7 @@ since caches fill and libraries come in. Linux only; elsewhere there are no samp
 """
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -60,6 +61,17 @@ def seen(pid: int) -> dict[str, float]:
         }
     except (OSError, KeyError, ValueError, IndexError):
         return {}
+
+
+def faults_logged(home: Path) -> list[str]:
+    """What the daemon wrote down as an error, each once and the oldest first. Nothing of it is a text that somebody typed."""
+    found: dict[str, None] = {}
+    for file in sorted((home / "logs").glob("daemon.log*"), reverse=True):
+        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+            told = json.loads(line)
+            if told["level"] == "error":
+                found[f"{told['from']}: {told['say']}; {told.get('trace', '')}"] = None
+    return list(found)
 
 
 def growth(samples: Sequence[Sample], of: Callable[[Sample], float]) -> float | None:

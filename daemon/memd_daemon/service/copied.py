@@ -137,7 +137,7 @@ def _hashes(text: str) -> list[int]:
 
 def _results(parts: Parts, asker: Asker) -> list[ToolResult]:
     """What the writer's tools gave; what came is waited for."""
-    parts.reading.join(limits.RESULTS_WAIT_S)
+    parts.reading.join_added(limits.RESULTS_WAIT_S)
     if not asker.session:
         return parts.ledger.results_since(parts.now_ms() - limits.RESULTS_LATELY_MS)
     with parts.ledger.read() as ledger:
