@@ -1,7 +1,7 @@
 """`memd doctor`: every fault with its fix; exit 1 if there is one. It starts no daemon and changes nothing.
 
 CHECKS is the list of what is looked at, in the order in which one thing needs the other. Where a daemon runs and hooks are
-installed each hook is fired once, marked as a probe: installed is not working.
+installed each hook is fired once, marked as a probe: installed is not working. `--bundle` writes a report instead (bundle.py).
 """
 
 import os
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 
 from memd_client import __version__, spawn, wire
@@ -48,8 +49,29 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 @command(short_help="Look for faults.")
-def doctor(as_json: bool) -> int:
-    """Look for what is wrong, each fault with its fix. Exit 1 if there is one."""
+@click.option(
+    "--bundle",
+    "where",
+    is_flag=False,
+    flag_value="",
+    metavar="[PATH]",
+    help="Write a report for whoever helps you, with nothing private in it: into PATH, a new file here, or `-` for stdout.",
+)
+@click.option("--verify", "verifies", is_flag=True, help="With --bundle: check the whole store too.")
+def doctor(where: str | None, verifies: bool, as_json: bool) -> int:
+    """Look for what is wrong, each fault with its fix. Exit 1 if there is one.
+
+    With --bundle a report is written instead, one file of text for you to read and then to give to whoever helps you. Versions,
+    numbers and times are in it, and what `doctor` finds; no note, no word of yours, and no name of a file, a repository, a person
+    or a machine. Nothing is sent.
+    """
+    if where is not None:
+        from memd_client.cli.bundle import bundle
+
+        bundle(where, verifies=verifies, as_json=as_json)
+        return wire.EXIT_DONE
+    if verifies:
+        raise click.UsageError("--verify goes with --bundle; `memd verify` checks the store")
     with screen.working("looking"):
         seen = Seen(home_of(), gathered())
         faults = [fault for check in CHECKS for fault in check(seen)]
@@ -178,7 +200,7 @@ def _fired(seen: Seen) -> Iterator[Fault]:
             yield Fault("hook-dead", what, "run `memd install`; if it stays, `memd logs`")
 
 
-CHECKS: tuple[Callable[[Seen], Iterator[Fault]], ...] = (
+LOOKS: tuple[Callable[[Seen], Iterator[Fault]], ...] = (
     _home,
     _keys,
     _launcher,
@@ -187,5 +209,5 @@ CHECKS: tuple[Callable[[Seen], Iterator[Fault]], ...] = (
     _hooks,
     _spool,
     _policies,
-    _fired,
 )
+CHECKS = (*LOOKS, _fired)
