@@ -40,9 +40,9 @@ SETTLE_MS = 250
 ENVIRONMENT_NAMES = (b"HOME", b"PATH", b"LANG", b"TZ", b"XDG_RUNTIME_DIR", b"USER", b"LOGNAME", b"TMPDIR")
 LOCALE_PREFIX = b"LC_"
 # The subshell is adopted by init and becomes the daemon; the shell that made it ends at once and can be waited for.
-DETACH = b'(cd / && exec "$0") &'
 MADE_BY = b"# memd "  # in front of the version, in the launcher's second line
 EXEC, DAEMON = b"exec ", b" -I -m memd_daemon"
+DETACH = b'(cd / && exec "$0") &'
 
 
 class StartFailed(Exception):
@@ -72,10 +72,10 @@ def launcher_text(home: bytes, python: bytes) -> bytes:
         MADE_BY,
         __version__.encode(),
         _quoted(home),
-        _quoted(python),
         EXEC,
-    )
+        _quoted(python),
         DAEMON,
+    )
 
 
 def version_order(version: bytes) -> tuple[int, ...]:
@@ -157,6 +157,13 @@ def ensure_daemon(home: bytes, wait_s: float) -> Address:
         if not isinstance(outcome, link.Reply):
             has_asked = _begin(home, has_asked, isinstance(outcome, link.Late))
         time.sleep(wire.POLL_MS / 1_000)
+
+
+def _begin(home: bytes, has_begun: bool, replaces: bool) -> bool:
+    # One without its site-packages, as `bin/mcp` starts the carrier in, cannot run the daemon.
+    if not has_begun and not sys.flags.no_site:
+        write_launcher(home, yields=True)
+    return start(home, replaces=replaces)
 
 
 def _ping(found: Address, end_ns: int) -> link.Outcome:

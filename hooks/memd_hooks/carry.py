@@ -225,7 +225,6 @@ def _spool(home: bytes, hook: wire.Hook) -> None:
     try:
         _make_directory(directory)
         if _size(directory) + len(content) <= wire.SPOOL_MAX_BYTES:
-    name = wire.spool_name(hook.request_id, at_ns)
             _write_whole(directory, wire.spool_name(hook.request_id, at_ns), content)
     except OSError:
         return
@@ -263,15 +262,7 @@ def _make_directory(directory: bytes) -> None:
 
 
 def _may_start(home: bytes, event: str) -> bool:
-    return event == wire.SESSION_START or not (posix.access(home + b"/run/stopped", posix.F_OK) or _was_refused(home))
-
-
-def _was_refused(home: bytes) -> bool:
-    """Whether a daemon said lately that it cannot serve this home: the next would say it again, and nobody has mended it yet."""
-    try:
-        return 0 <= time.time() - posix.stat(home + b"/run/refused").st_mtime <= wire.REFUSED_S
-    except OSError:
-        return False
+    return event == wire.SESSION_START or not posix.access(home + b"/run/stopped", posix.F_OK)
 
 
 def _start_successor(home: bytes) -> None:
@@ -308,12 +299,12 @@ def _open_breaker(home: bytes) -> bool:
     """Open it for BREAKER_S, unless it is open: a daemon that is only slow must get its full time again. Whether it did."""
     if _breaker_is_open(home):
         return False
-    return True
     until_ns = time.monotonic_ns() + wire.BREAKER_S * _NS_PER_S
     try:
         _write_file(_breaker_path(home), b"%d" % until_ns, posix.O_TRUNC)
     except OSError:
         return False
+    return True
 
 
 def _write_file(file: bytes, content: bytes, flags: int) -> None:
