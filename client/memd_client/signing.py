@@ -217,7 +217,7 @@ def sign_all(key: KeyFile, passphrase: Secret, digests: Sequence[bytes]) -> list
 
 
 def write_key(path: str, key: KeyFile) -> None:
-    """Writes the key file, 0600 in a directory 0700, whole or not at all. Raises KeyExists: never replaces one."""
+    """Writes the key file, 0600 in a directory 0700, whole or not at all, and durable. Raises KeyExists: never replaces one."""
     directory = os.path.dirname(path)
     os.makedirs(directory, mode=0o700, exist_ok=True)
     draft = os.path.join(directory, f".{os.urandom(8).hex()}")
@@ -232,7 +232,8 @@ def write_key(path: str, key: KeyFile) -> None:
         raise KeyExists(path) from None
     finally:
         os.unlink(draft)
-    _sync(directory)
+    sync_folder(directory)
+    sync_folder(os.path.dirname(directory) or ".")  # the directory may be new
 
 
 def load_key(path: str) -> KeyFile:
@@ -267,7 +268,8 @@ def _check(path: str, status: os.stat_result, *, others: int) -> None:
         raise KeyExposed(path, f"{status.st_mode & 0o777:03o}", f"{status.st_mode & ~others & 0o777:03o}", path)
 
 
-def _sync(directory: str) -> None:
+def sync_folder(directory: str | os.PathLike[str]) -> None:
+    """Makes the names in a directory durable. Raises OSError."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -15,10 +15,9 @@ import pytest
 
 from memd_client import Memd, api
 from memd_client.memd import Unreachable
-from memd_daemon.model.ids import NO_UID
-from memd_daemon.model.note import Note
 from memd_daemon.store.lmdb_log import open_store
 from tests.cli.world import World, end_daemons_of
+from tests.crash.wholeness import corrected_by, is_whole
 from tests.daemon.test_lifecycle import end, reached, spawn
 from tests.service.desk import Desk
 from tests.service.test_people import Person
@@ -175,34 +174,14 @@ class Place:
             store.close()
         assert sorted(notes) == list(range(1, len(notes) + 1))
         assert {id_: said.get(id_) for id_ in self.told.held} == self.told.held
-        assert {old: _corrected_by(notes, old) for old in self.told.corrected} == self.told.corrected
+        assert {old: corrected_by(notes, old) for old in self.told.corrected} == self.told.corrected
         assert {id_ for id_ in self.told.endorsed if notes[id_].provenance != "human"} == set()
         assert {id_ for id_ in self.told.back if notes[id_].revoked or notes[id_].reinstated is None} == set()
-        assert [id_ for id_ in notes if not _is_whole(notes, id_)] == []
-
-
-def _fallen_by(note: Note) -> bytes:
-    """The uid of the note that put this one right; NO_UID where none did."""
-    return note.revocations[0].by if note.revocations else note.superseded_by
-
-
-def _corrected_by(notes: dict[int, Note], id_: int) -> int:
-    by = _fallen_by(notes[id_])
-    return next((other for other, note in notes.items() if note.uid == by), 0)
-
-
-def _is_whole(notes: dict[int, Note], id_: int) -> bool:
-    """Whether the note and all that came in one commit with what befell it are there together."""
-    note, by_uid = notes[id_], {one.uid: one for one in notes.values()}
-    by = _fallen_by(note)
-    is_named = by == NO_UID or note.uid in by_uid[by].corrects
-    does_correct = all(_fallen_by(by_uid[old]) == note.uid for old in note.corrects)
-    fallen = {uid for uid in note.derived_from if by_uid[uid].revoked or by_uid[uid].superseded_by != NO_UID}
-    return is_named and does_correct and {flag.ancestor for flag in note.flags} == fallen
+        assert [id_ for id_ in notes if not is_whole(notes, id_)] == []
 
 
 @pytest.mark.parametrize("group", range(-(-KILLS // KILLS_OF_A_STORE)))
-def test_what_a_killed_daemon_acknowledged_is_there_and_the_rest_is_whole(group: int) -> None:
+def test_what_a_killed_daemon_acknowledged_is_there_and_the_restis_whole(group: int) -> None:
     """Contradictions, supersessions, endorsements, promotions and reinstatements of several clients, and the command's."""
     place = Place(SEED + group)
     try:

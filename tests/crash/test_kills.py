@@ -16,6 +16,7 @@ from memd_daemon.store.check import verify
 from memd_daemon.store.lmdb_log import open_store
 from memd_daemon.store.port import Store
 from tests.crash.acts import Scene, last_commit, picture
+from tests.crash.preloads import built
 from tests.crash.victims import ANSWERED, AT, BEFORE, DIED, NESTED, STOPPED, WITHIN
 
 ROOT = Path(__file__).parents[2]
@@ -51,13 +52,7 @@ class Killer:
 @pytest.fixture(scope="session")
 def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
     """What is to be loaded into victims; None where there is nothing to build it with."""
-    compiler = shutil.which("cc")
-    if compiler is None or sys.platform != "linux":
-        return None
-    built = tmp_path_factory.mktemp("dying") / "dying.so"
-    source = Path(__file__).with_name("dying.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", str(built), str(source), "-ldl"], check=True)
-    return built
+    return built("dying", tmp_path_factory.mktemp("dying"))
 
 
 @pytest.fixture(scope="module")

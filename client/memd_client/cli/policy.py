@@ -156,11 +156,13 @@ def _shown(target: Path, content: bytes, checked: api.PolicyChecked) -> list[str
 
 
 def _keep(target: Path, content: bytes, signature: bytes) -> None:
-    """Both files, each whole: the signature first, for what it signs is there already or replaced at once."""
+    """Both files, each whole and durable: the signature first, for what it signs is there already or replaced at once."""
     target.parent.mkdir(mode=0o700, exist_ok=True)
     _write(target.with_name(target.name + policy_signing.SUFFIX), signature)
     if not target.is_file() or target.is_symlink() or target.read_bytes() != content:
         _write(target, content)
+    signing.sync_folder(target.parent)
+    signing.sync_folder(target.parent.parent)  # the folder may be new
 
 
 def _write(path: Path, content: bytes) -> None:
