@@ -99,6 +99,9 @@ def write_launcher(home: bytes, python: bytes | None = None, *, yields: bool = F
     descriptor = posix.open(draft, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_CLOEXEC, 0o700)
     try:
         posix.write(descriptor, text)
+        posix.fsync(
+            descriptor
+        )  # a power cut would leave an empty one: it starts nothing, says nothing and looks like one
     finally:
         posix.close(descriptor)
     posix.rename(draft, target)
