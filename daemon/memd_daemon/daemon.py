@@ -149,12 +149,19 @@ class Daemon:
             "verify": lambda _: upkeep.verify(parts),
             "reindex": partial(upkeep.reindex, parts),
         }
-        return at_once | {verb: partial(self._looked, handler) for verb, handler in looked.items()}
+        answering = {verb: partial(self._looked, handler) for verb, handler in looked.items()}
+        return at_once | answering | {verb: partial(self._written, answering[verb]) for verb in WRITING}
 
     def _looked(self, handler: Handler, request: Any) -> msgspec.Struct:
         """An answer that speaks of notes: not before the store has been looked at."""
         self.parts.store.await_look()
         return handler(request)
+
+    def _written(self, handler: Handler, request: Any) -> msgspec.Struct:
+        """An answer to what may have written to the log."""
+        answer = handler(request)
+        self.parts.behind.add(self.parts.catch_up)
+        return answer
 
     def idle_exit_s(self) -> int:
         """Seconds without a session after which there is no use for a daemon."""
@@ -183,6 +190,9 @@ class Daemon:
 
 CLIENT_NAMES: Final = tuple(name for one in harness.BY_NAME.values() if one.CAP_UNITS for name in one.CLIENT_NAMES)
 """Process names of the clients that run agents."""
+
+WRITING: Final = ("remember", "seal", "act", "set")
+"""Verbs behind which what is known of the log is brought up to it: the next hook would do it else."""
 
 PROMPT: Final = "prompt-submit"
 """The event before which the spool is taken in."""

@@ -280,7 +280,9 @@ EXPORTS_OPEN_MAX: Final = 4  # each holds a snapshot, which keeps freed pages fr
 EXPORT_IDLE_S: Final = 60.0  # without a question for its next part: whoever wanted it has gone
 IMPORT_BATCH_EVENTS: Final = 1_000  # in one commit of the store that is being made
 IMPORT_LINE_MAX_BYTES: Final = 64 * 1024 * 1024  # the longest prompt that a hook carries, all of it escaped in JSON
-IMPORT_TEXT_MAX_BYTES: Final = 64 * 1024  # twice the longest that memd writes: a sentence of 8,192 characters of four bytes
+IMPORT_TEXT_MAX_BYTES: Final = (
+    64 * 1024
+)  # twice the longest that memd writes: a sentence of 8,192 characters of four bytes
 IMPORT_TOLD_MAX: Final = 20  # wrong lines that are named; the rest is counted
 EXCHANGE_STOP_TRIES: Final = 5  # a hook may start a daemon between its end and the lock
 EXCHANGE_TOLD_EVERY_S: Final = 0.2  # a person's eye
@@ -508,6 +510,7 @@ DECISIONS_KNOWN_MAX: Final = (
     256  # decisions kept: of starts one for each repository, of edits one for each file at work
 )
 CONTEXT_PATHS_MAX: Final = 200  # files read or edited that a context remembers
+CONTEXT_HEARD_MS: Final = 10_000  # between two writes that say of a context only that it was heard of
 NS_PER_US: Final = 1_000
 MEDIAN: Final = 0.5
 PERCENT: Final = 100

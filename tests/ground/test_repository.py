@@ -114,6 +114,38 @@ def test_every_name_of_a_directory_is_some_path(given: str, real: str) -> None:
     assert repository.real_path(given).rstrip("/") == real.rstrip("/")
 
 
+@pytest.mark.parametrize("by", ["the system", "its parts"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "d/e",
+        "d/../d/e/f.txt",
+        "d//e/.",
+        "link/e",
+        "link/f",
+        "d/gone",
+        "gone/x",
+        "loop/x",
+        "d (deleted)/x",
+        "d/fifo",
+        "d/e/f.txt/x",
+    ],
+)
+def test_a_real_path_is_the_same_whoever_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, by: str
+) -> None:
+    """Links, what is missing, what is no folder, a loop, a name that ends as the system marks what was removed."""
+    (tmp_path / "d/e").mkdir(parents=True)
+    (tmp_path / "d (deleted)/x").mkdir(parents=True)
+    (tmp_path / "d/e/f.txt").write_text("")
+    os.mkfifo(tmp_path / "d/fifo")
+    (tmp_path / "link").symlink_to("d")
+    (tmp_path / "loop").symlink_to("loop")
+    if by == "its parts":
+        monkeypatch.setattr(repository, "_NAMING", None)
+    assert repository.real_path(f"{tmp_path}/{given}") == os.path.realpath(tmp_path / given)
+
+
 @pytest.mark.parametrize("name", ["HEAD", "config", "commondir"])
 @pytest.mark.parametrize("content", [b"\xe9\0\xff", b"ref: refs/heads/\xe9\n", b"a/" * 400_000, None], ids=repr_short)
 def test_a_checkout_comes_out_of_any_bytes(tmp_path: Path, name: str, content: bytes | None) -> None:

@@ -158,6 +158,21 @@ def test_what_is_kept_is_what_would_be_made(asked_for: list[dict[str, Any]]) -> 
                 assert kept == views_of(desk, snapshot, KnownViews(), place)
 
 
+def test_behind_a_write_all_is_brought_up_to_it(desk: Desk) -> None:
+    """No hook has to look through the commits of a write first; what the write did not bear on is still there."""
+    parts = desk.daemon.parts
+    desk.remember("Calls are retried.", kind="gotcha", anchors=["app.py"])
+    desk.edit("app.py")
+    before = set(parts.views._known)  # pyright: ignore[reportPrivateUsage] -- what is kept
+    desk.remember("The report is slow.", kind="finding")
+    parts.behind.join()
+    with parts.store.read() as snapshot:
+        assert parts.views._at is not None  # pyright: ignore[reportPrivateUsage] -- as above
+        assert parts.views._at.version == snapshot.version()  # pyright: ignore[reportPrivateUsage] -- as above
+    assert before
+    assert set(parts.views._known) == before  # pyright: ignore[reportPrivateUsage] -- as above
+
+
 def test_a_revoked_gotcha_is_struck_through_at_the_next_edit(desk: Desk) -> None:
     """What is kept between two edits is not what was true before the revocation."""
     note = desk.remember("add() overflows on 32 bit", kind="gotcha", anchors=["app.py"])

@@ -4,6 +4,7 @@ import json
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -294,3 +295,39 @@ def test_every_delivery_is_told_with_what_it_left_out(desk: Desk) -> None:
     assert seen == [("read", "s1", "", "p1", [gotcha]), ("session-start", "s1", "", "", [rule])]
     assert start.tokens > 0
     assert all(one.state == "delivered" for one in (read, start))
+
+
+def test_that_a_context_was_heard_of_is_written_now_and_then(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit that tells nothing and changes nothing else of its context waits for no write; a turn, a file, and time do."""
+    desk.start()
+    desk.prompt("please go on")
+    desk.edit("app.py")
+    ledger, written = desk.daemon.parts.ledger, []
+    put = ledger.put_context
+    monkeypatch.setattr(ledger, "put_context", lambda context: (written.append(context), put(context)))
+
+    def writes(ask: Callable[[], object]) -> int:
+        before = len(written)
+        ask()
+        return len(written) - before
+
+    assert writes(lambda: desk.edit("app.py")) == 0
+    assert writes(lambda: desk.edit("other.py")) == 1
+    assert writes(lambda: desk.edit("app.py", prompt_id="p2")) == 1
+    assert writes(lambda: desk.edit("app.py", prompt_id="p2")) == 0
+    desk.clock.ms += limits.CONTEXT_HEARD_MS
+    assert writes(lambda: desk.edit("app.py", prompt_id="p2")) == 1
+    context = ledger.context("s1", "")
+    assert context is not None
+    assert (context.edited, context.last_at) == (("app.py", "other.py"), desk.clock.ms)
+
+
+def test_of_too_many_files_the_oldest_go(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is edited again is among the newest."""
+    monkeypatch.setattr(limits, "CONTEXT_PATHS_MAX", 4)
+    desk.start()
+    for name in ("a.py", "b.py", "c.py", "a.py", "c.py", "d.py", "e.py"):
+        desk.edit(name)
+    context = desk.daemon.parts.ledger.context("s1", "")
+    assert context is not None
+    assert set(context.edited) == {"a.py", "c.py", "d.py", "e.py"}

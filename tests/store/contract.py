@@ -105,6 +105,21 @@ class StoreContract:
                 versions.append(snapshot.version())
         assert versions[0] == versions[1] != versions[2]
 
+    def test_a_moment_is_one_state_of_the_store(self, pen: Pen) -> None:
+        """Nobody's look makes another of it, every write does, also one of a local fact."""
+        moments = []
+        for change in (
+            lambda: None,
+            lambda: None,
+            lambda: pen.store.write(lambda t: t.put_setting("x", b"y")),
+            pen.record,
+        ):
+            change()
+            with pen.store.read() as snapshot:
+                moments.append(snapshot.moment())
+        assert moments[0] == moments[1]
+        assert len(set(moments)) == 3
+
     def test_indexes_hold_live_notes_of_their_exact_scope(self, pen: Pen) -> None:
         """An archived or superseded note leaves kind and path; a revoked one stays as a tombstone; scopes do not mix."""
         gotcha = {"kind": "gotcha", "anchors": (Anchor(path="x"),)}

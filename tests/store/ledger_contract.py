@@ -87,6 +87,17 @@ class LedgerContract:
         ledger.receipt(b"2")
         assert ledger.standing("s", "", 0, open_since=201) == {A: NEW, B: NEW}
 
+    def test_what_was_read_before_an_offer_is_what_stood_then(self, ledger: Ledger) -> None:
+        """A snapshot that is open, and what it gave out, do not change; the next one has what came."""
+        ledger.offer(delivery(b"1", (A, OLD)), b"")
+        ledger.receipt(b"1")
+        with ledger.read() as before:
+            stood = before.standing("s", "", 0)
+            ledger.offer(delivery(b"2", (A, NEW), (B, NEW), at=200), b"")
+            ledger.receipt(b"2")
+            assert before.standing("s", "", 0) == stood == {A: OLD}
+        assert ledger.standing("s", "", 0) == {A: NEW, B: NEW}
+
     def test_a_late_receipt_leaves_the_newer_offer(self, ledger: Ledger) -> None:
         """The receipt of the first comes after the second was offered."""
         ledger.offer(delivery(b"1", (A, OLD)), b"")
@@ -198,4 +209,6 @@ class LedgerContract:
         for old in ("a.py", "b.py", "a.py"):
             ledger.put_moved("/r", "c.py", old)
         assert sorted(ledger.moved_from("/r", "c.py")) == ["a.py", "b.py"]
+        ledger.put_moved("/r", "c.py", "d.py")
+        assert sorted(ledger.moved_from("/r", "c.py")) == ["a.py", "b.py", "d.py"]
         assert ledger.moved_from("/q", "c.py") == ledger.moved_from("/r", "a.py") == ()

@@ -90,8 +90,9 @@ class Contents:
         self._contents: dict[bytes, Content] = {}
         self._seen: dict[bytes, tuple[str, ...]] = {}
 
-    def at(self, path: str, until_ns: int | None, root: str) -> Read | None:
-        """What a path below ``root``, a real path, holds, read where it is not known; None where it has no regular file there.
+    def at(self, path: str, until_ns: int | None, root: str, sizes: range | None = None) -> Read | None:
+        """What a path below ``root``, a real path, holds, read where it is not known; None where it has no regular file there, or
+        none of these ``sizes`` (bytes).
 
         Raises Unreadable, and OutOfTime where the deadline (monotonic ns) passes before it is read.
         """
@@ -99,6 +100,8 @@ class Contents:
             seen = os.stat(path)
         except (OSError, ValueError) as error:
             _refuse_unseen(error)
+            return None
+        if sizes is not None and seen.st_size not in sizes:
             return None
         known = self._files.get(path)
         if known is not None and known[0] == _shape(seen):

@@ -80,13 +80,14 @@ class FileGround:
         self._contents = Contents()
         self._renames = renames or Renames()
 
-    def digest(self, root: str, path: str, deadline_ns: int | None = None) -> bytes | None:
-        """The digest of a regular file by its path from ``root``, or None where there is none that can be read.
+    def digest(self, root: str, path: str, deadline_ns: int | None = None, sizes: range | None = None) -> bytes | None:
+        """The digest of a regular file by its path from ``root``, or None where there is none that can be read, or none of these
+        ``sizes`` (bytes).
 
         Raises OutOfTime where the deadline (monotonic ns) passes before that.
         """
         with contextlib.suppress(Unreadable):
-            read = self._contents.at(located(root, path), deadline_ns, root)
+            read = self._contents.at(located(root, path), deadline_ns, root, sizes)
             return read.content.digest if read else None
         return None
 

@@ -30,6 +30,12 @@ _BRANCH_BEGIN: Final = "ref: refs/heads/"
 _READING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 """A FIFO in the place of a file opens at once and is then seen for what it is."""
 
+_NAMING: Final = os.O_PATH | os.O_CLOEXEC if hasattr(os, "O_PATH") else None
+"""Opens nothing but the name: no device, no FIFO, no file's content. None where the system has no such thing."""
+
+_REMOVED: Final = " (deleted)"
+"""What Linux puts behind the path of what was removed meanwhile; a name may end so too."""
+
 
 class Checkout(msgspec.Struct, frozen=True, kw_only=True):
     """A working tree, or a plain directory outside git (then ``common`` is "")."""
@@ -51,7 +57,23 @@ def real_path(given: str) -> str:
         os.fsencode(named)
     except UnicodeEncodeError:
         named = clean(named)
-    return spelling.ON_DISK.of(os.path.realpath(os.path.join("/", named)))
+    return spelling.ON_DISK.of(_resolved(os.path.join("/", named)))
+
+
+def _resolved(path: str) -> str:
+    """`os.path.realpath`, by the system's own word where it gives one: three calls, however deep the path lies."""
+    if _NAMING is None:
+        return os.path.realpath(path)
+    try:
+        named = os.open(path, _NAMING)
+        try:
+            found = os.readlink(f"/proc/self/fd/{named}")
+        finally:
+            os.close(named)
+    except (OSError, ValueError):  # none there, or no /proc
+        return os.path.realpath(path)
+    is_sure = found.startswith("/") and not found.endswith(_REMOVED)
+    return found if is_sure else os.path.realpath(path)
 
 
 def clean(name: str) -> str:

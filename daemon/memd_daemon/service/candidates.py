@@ -95,6 +95,8 @@ class Look:
     def candidates(self, views: Rows[NoteView]) -> tuple[Candidate, ...]:
         """Known views as candidates: the very same objects as long as their ground and the user's words in them look the same,
         and the same of them are held."""
+        if not views.rows:
+            return ()
         grounds = views.derived("grounds", lambda rows: tuple(dict.fromkeys(grounds_of(view.note) for view in rows)))
         ground = tuple(seen(self._parts, one, self._place, self.until_ns, self._looked) for one in grounds if any(one))
         bound = views.derived("bound", lambda rows: tuple(view for view in rows if view.note.evidence))
@@ -119,15 +121,22 @@ def on_paths(
     *,
     moved: Mapping[str, str],
     only_high: bool = False,
-) -> list[Candidate]:
+) -> Sequence[Candidate]:
     """Gotchas anchored to these files of the repository, also under the paths that they have ``moved`` from (moved.py)."""
     known, look = parts.known_at(snapshot), Look(parts, snapshot, place)
+    scopes = scopes_at(place, *sessions)
+    on_each = (
+        look.candidates(_on_path(parts, known, place, scope, path))
+        for path in dict.fromkeys((*paths, *moved))
+        for scope in scopes
+    )
+    groups = [group for group in on_each if group]
+    if len(groups) == 1 and not moved and not only_high:
+        return groups[0]  # the very same as before, by which its decision is known
     found: dict[bytes, Candidate] = {}
-    for path in dict.fromkeys((*paths, *moved)):
-        for scope in scopes_at(place, *sessions):
-            for one in look.candidates(_on_path(parts, known, place, scope, path)):
-                if not only_high or one.view.note.priority == Priority.HIGH:
-                    found.setdefault(one.view.note.uid, one)
+    for one in (one for group in groups for one in group):
+        if not only_high or one.view.note.priority == Priority.HIGH:
+            found.setdefault(one.view.note.uid, one)
     if not moved:
         return list(found.values())
     return [msgspec.structs.replace(one, view=as_moved(one.view, moved)) for one in found.values()]

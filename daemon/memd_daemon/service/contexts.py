@@ -26,7 +26,11 @@ NEW_EPOCH: Final = frozenset({StartSource.STARTUP, StartSource.CLEAR, StartSourc
 
 def sessions_of(ledger: LedgerSnapshot, session: str) -> tuple[str, ...]:
     """The session, and those it continues, whose notes hold in it too."""
-    main = ledger.context(session, "") if session else None
+    return session_and_continued(session, ledger.context(session, "") if session else None)
+
+
+def session_and_continued(session: str, main: Context | None) -> tuple[str, ...]:
+    """``main``: the context of the session's main agent, where there is one."""
     return (session, *main.continues) if main else (session,)
 
 
@@ -148,6 +152,13 @@ def is_owed(context: Context, now_ms: int) -> bool:
     return context.bundle != DELIVERED
 
 
+def is_as_it_was(known: Context | None, context: Context) -> bool:
+    """Whether nothing has come to a known context but a moment more: that it was heard of is written down now and then."""
+    if known is None or not 0 <= context.last_at - known.last_at < limits.CONTEXT_HEARD_MS:  # also by a clock set back
+        return False
+    return known == msgspec.structs.replace(context, last_at=known.last_at)
+
+
 def with_paths(
     context: Context, moment: Moment, paths: tuple[str, ...], elsewhere: tuple[tuple[str, str], ...]
 ) -> Context:
@@ -162,4 +173,7 @@ def with_paths(
 
 
 def _later(known: tuple[_P, ...], paths: tuple[_P, ...]) -> tuple[_P, ...]:
+    """The paths with these among the newest: where they are already, they stay where they stand."""
+    if all(path in known[-limits.CONTEXT_PATHS_MAX // 2 :] for path in paths):
+        return known
     return (*(p for p in known if p not in paths), *paths)[-limits.CONTEXT_PATHS_MAX :]

@@ -2,13 +2,37 @@
 
 A decision depends on the candidates, what stands of them, and the moment. All of that is the key: what `rules.decide` comes to look
 at has to stand in it. Candidates are immutable and known by being the same objects (known.py); those that a key speaks of are kept
-with it, so that no other object can pass for one of them.
+with it, so that no other object can pass for one of them. Where all of them are one tuple that was asked about before, and what
+stands is the very mapping of then, it is not gone through again: a file may have hundreds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memd_daemon import limits
 from memd_daemon.rules import Candidate, Decision, Situation, decide
+
+
+class _Of:
+    """Candidates, with what a key says of them."""
+
+    __slots__ = ("found", "has_own", "here", "uids")
+
+    def __init__(self, found: Sequence[Candidate]) -> None:
+        self.found = tuple(found)  # of a tuple itself
+        self.uids = tuple(one.view.note.uid for one in found)
+        self.here = frozenset(self.uids)
+        self.has_own = any(one.view.note.scope.startswith("session:") for one in found)
+
+
+class _Last:
+    """The decision about one tuple of candidates that was taken last. ``standing`` is known by being the same object."""
+
+    __slots__ = ("decision", "moment", "of", "standing")
+
+    def __init__(
+        self, of: _Of, standing: Mapping[bytes, bytes], moment: tuple[object, ...], decision: Decision
+    ) -> None:
+        self.of, self.standing, self.moment, self.decision = of, standing, moment, decision
 
 
 class Decisions:
@@ -16,34 +40,50 @@ class Decisions:
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], tuple[Sequence[Candidate], Decision]] = {}
+        self._last: dict[tuple[str, int], _Last] = {}
 
     def of(self, harness: str, now: Situation, found: Sequence[Candidate]) -> Decision:
         """The decision about these notes. ``harness``: the name of the client, whose units and tags ``now`` has."""
-        uids = [one.view.note.uid for one in found]
-        key = (harness, _moment(now, found, uids), tuple(map(id, found)), tuple(map(now.standing.get, uids)))
+        last = self._last.get((harness, id(found)))
+        if last is not None and last.of.found is found:
+            moment = _moment(now, last.of)
+            if last.standing is now.standing and last.moment == moment:
+                return last.decision
+            of = last.of
+        else:
+            of = _Of(found)
+            moment = _moment(now, of)
+        decision = self._looked_up(harness, now, of, moment)
+        if of.found is found:  # a tuple: it stays as it is, and nothing else takes its place while it is kept
+            if len(self._last) >= limits.DECISIONS_KNOWN_MAX:
+                self._last.clear()
+            self._last[harness, id(found)] = _Last(of, now.standing, moment, decision)
+        return decision
+
+    def _looked_up(self, harness: str, now: Situation, of: _Of, moment: tuple[object, ...]) -> Decision:
+        key = (harness, moment, tuple(map(id, of.found)), tuple(map(now.standing.get, of.uids)))
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= limits.DECISIONS_KNOWN_MAX:
                 self._known.clear()
-            known = self._known[key] = (tuple(found), decide(now, found))
+            known = self._known[key] = (of.found, decide(now, of.found))
         return known[1]
 
 
-def _moment(now: Situation, found: Sequence[Candidate], here: Sequence[bytes]) -> tuple[object, ...]:
+def _moment(now: Situation, of: _Of) -> tuple[object, ...]:
     """What the rules look at beside the notes; of notes that are not here nothing."""
-    has_own_notes = any(one.view.note.scope.startswith("session:") for one in found)
     return (
         now.trigger,
         now.repo,
         now.around,
-        (now.session, now.continues) if has_own_notes else "",
+        (now.session, now.continues) if of.has_own else "",
         now.paths,
         now.directory,
         now.with_person,
         now.permission_mode,
         now.held_this_turn,
-        now.held_for.intersection(here),
-        now.sent_this_turn.intersection(here),
+        now.held_for and now.held_for & of.here,
+        now.sent_this_turn and now.sent_this_turn & of.here,
         now.edited_here,
         now.budget_tokens,
         now.gate,

@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotInTime
-from copy import copy
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -24,7 +23,16 @@ from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.rules import Candidate, Decision, Situation, decide
 from memd_daemon.service import attest, candidates, capture, holds, names, notices, policy_rules, tool_results
 from memd_daemon.service.clients import Client, client_above
-from memd_daemon.service.contexts import DELIVERED, OFFERED, continuing, entered, is_owed, sessions_of
+from memd_daemon.service.contexts import (
+    DELIVERED,
+    OFFERED,
+    continuing,
+    entered,
+    is_as_it_was,
+    is_owed,
+    session_and_continued,
+    sessions_of,
+)
 from memd_daemon.service.decisions import Decisions
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.moments import FILE_MOMENTS, Call, situation, under_settings, with_files
@@ -124,7 +132,8 @@ class Deliverer:
         with self._parts.ledger.read() as ledger:
             before = None if hook.is_probe else ledger.replied(hook.request_id)
             known = ledger.context(event.session, event.agent)
-            before_it = known or ledger.context(event.session, "")
+            main = ledger.context(event.session, "") if event.agent else known
+            before_it = known or main
         if before is not None:
             return before
         place = place_where(self._parts, event.cwd, before_it.repo if before_it else "")
@@ -141,7 +150,8 @@ class Deliverer:
             return b""
         looks = known is None or event.moment in CLIENT_MOMENTS
         client = client_above(pid, self._names, event.harness) if looks and pid else None
-        call = msgspec.structs.replace(self._called(hook, harness, event, place, client), pid=pid)
+        sessions = session_and_continued(event.session, main)
+        call = msgspec.structs.replace(self._called(hook, harness, event, place, sessions, client), pid=pid)
         return self._answer_session(harness, call, client)
 
     def _understood(self, harness: Harness | None, hook: wire.Hook) -> HookEvent | None:
@@ -153,12 +163,12 @@ class Deliverer:
 
     def _bound(self, hook: wire.Hook, event: HookEvent) -> wire.Hook:
         """The call under its request id as it is kept: bound to its session, so that another's answer is never its own."""
-        bound = copy(hook)
-        bound.request_id = names.request_kept(hook.request_id, event)
+        request = names.request_kept(hook.request_id, event)
         if len(self._open) >= limits.REQUESTS_OPEN_MAX:
             self._open.clear()
-        self._open[hook.request_id] = bound.request_id
-        return bound
+        self._open[hook.request_id] = request
+        deadline_ns, flags, cwd = hook.deadline_ns, hook.flags, hook.cwd
+        return wire.Hook(request, deadline_ns, flags, hook.harness, hook.event, cwd, hook.environment, hook.stdin)
 
     def _answer_session(self, harness: Harness, call: Call, client: Client | None) -> bytes:
         hook, event = call.hook, call.event
@@ -184,7 +194,7 @@ class Deliverer:
             if not is_told:
                 reply, delivery, after = b"", None, with_files(context, call)
             if not hook.is_probe:
-                self._record(delivery, after, reply)
+                self._record(delivery, known, after, reply)
                 for hold, outcome in settled:
                     self._parts.ledger.settle(hold, outcome, self._parts.now_ms())
             if is_told:
@@ -203,7 +213,8 @@ class Deliverer:
         patience_ms = limits.QUERY_EMBEDDING_SHARE_MS + limits.REPLY_MARGIN_MS
         deadline_ns = time.monotonic_ns() + patience_ms * limits.NS_PER_MS
         hook = wire.Hook(b"", deadline_ns, wire.PROBE, event.harness, event.moment, os.fsencode(event.cwd), b"", b"")
-        call = self._called(hook, harness, event, place_of(self._parts, event.cwd), None)
+        sessions = sessions_of(self._parts.ledger, event.session)
+        call = self._called(hook, harness, event, place_of(self._parts, event.cwd), sessions, None)
         with self._lock, self._parts.ledger.read() as ledger, self._parts.store.read() as snapshot:
             call = under_settings(self._parts, snapshot, call)
             context = entered(known, event, call.place, None, self._parts.now_ms())
@@ -220,8 +231,19 @@ class Deliverer:
                 is_owed=is_owed(context, self._parts.now_ms()),
             )
 
-    def _called(self, hook: wire.Hook, harness: Harness, event: HookEvent, place: Place, client: Client | None) -> Call:
-        """Stores a prompt's turn and searches the notes for it; resolves the paths of a file moment."""
+    def _called(
+        self,
+        hook: wire.Hook,
+        harness: Harness,
+        event: HookEvent,
+        place: Place,
+        sessions: tuple[str, ...],
+        client: Client | None,
+    ) -> Call:
+        """Stores a prompt's turn and searches the notes for it; resolves the paths of a file moment.
+
+        ``sessions``: the event's, and those it continues.
+        """
         asked, vectors = None, ""
         hits: Sequence[Hit] = ()
         if event.moment in LOOKED_AT:
@@ -233,11 +255,11 @@ class Deliverer:
             if not hook.is_probe:
                 capture.store_prompt(self._parts, hook, harness, event, place, client, now_ms, spooled=False)
             if pending is not None:
-                scopes = scopes_at(place, *sessions_of(self._parts.ledger, event.session))
+                scopes = scopes_at(place, *sessions)
                 asked = candidates.Asked(self._parts, scopes, event.prompt)
                 vector, vectors = self._query_vector(event.prompt, pending, hook.deadline_ns)
                 hits = asked.hits(vector, by_table=vectors == "table")
-        at, paths, moved = files_of(self._parts, event, place, is_probe=hook.is_probe)
+        at, paths, moved = files_of(self._parts, event, place, sessions, is_probe=hook.is_probe)
         return Call(
             hook=hook,
             event=event,
@@ -315,13 +337,14 @@ class Deliverer:
         owed: Owed,
     ) -> Decision:
         """What this very moment brings; a start brings nothing beyond its bundle."""
-        found: list[Candidate] = []
+        found: Sequence[Candidate] = ()
         if call.there.everything:
             return Decision()
         if call.event.moment in FILE_MOMENTS:
             sessions = (context.session, *context.continues)
             found = candidates.on_paths(self._parts, snapshot, call.at, sessions, call.paths, moved=call.moved)
-            found += brought(self._parts, snapshot, call.settings, call.around, sessions)
+            outer = brought(self._parts, snapshot, call.settings, call.around, sessions)
+            found = [*found, *outer] if outer else found
         elif call.match is not None:
             gates = gates_of(call.settings, self._parts.now_ms())
             found = candidates.on_prompt(self._parts, snapshot, call.place, call.hits, call.match, gates)
@@ -370,9 +393,10 @@ class Deliverer:
         )
         return answer, delivery, context
 
-    def _record(self, delivery: Delivery | None, context: Context, reply: bytes) -> None:
+    def _record(self, delivery: Delivery | None, known: Context | None, context: Context, reply: bytes) -> None:
         if delivery is None:
-            self._parts.ledger.put_context(context)
+            if not is_as_it_was(known, context):
+                self._parts.ledger.put_context(context)
         else:
             self._parts.ledger.offer(delivery, reply, context)
 

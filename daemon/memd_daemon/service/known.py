@@ -108,6 +108,11 @@ class _Kept:
         self.rows = rows
         self._uids, self._lookups, self._is_sure = traced.uids, traced.lookups, traced.is_sure
 
+    @property
+    def size(self) -> int:
+        """Rows, and one for the question: most files have none, and each of them is asked about."""
+        return 1 + len(self.rows.rows)
+
     def stands(self, uids: set[bytes], lookups: set[Lookup]) -> bool:
         """Whether commits that speak of these notes, found by these lookups, leave the rows as they are."""
         return self._is_sure and self._uids.isdisjoint(uids) and self._lookups.isdisjoint(lookups)
@@ -117,6 +122,7 @@ class _Stand:
     """How far a snapshot has come: commits and events of all stores, and this store's last commit."""
 
     def __init__(self, snapshot: Snapshot) -> None:
+        self.moment = snapshot.moment()
         self.version = snapshot.version()
         self.seq = snapshot.last_seq()
 
@@ -138,11 +144,15 @@ class KnownViews:
 
     def at(self, snapshot: Snapshot, *, in_doubt: bool = False) -> Known:
         """What is known at this snapshot. ``in_doubt``: something of the store did not fit, so all is looked at anew."""
-        stand = _Stand(snapshot)
         if in_doubt:
             self.forget()
-        with self._lock:
-            self._come_to(snapshot, stand)
+        at = self._at
+        if at is not None and at.moment == snapshot.moment():
+            stand = at
+        else:
+            stand = _Stand(snapshot)
+            with self._lock:
+                self._come_to(snapshot, stand)
 
         def known(key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]:
             with self._lock:
@@ -163,18 +173,18 @@ class KnownViews:
         return self._at is not None and self._at.version == stand.version
 
     def _keep(self, key: Key, kept: _Kept) -> None:
-        if self._count + len(kept.rows.rows) > limits.VIEWS_KNOWN_MAX:
+        if self._count + kept.size > limits.VIEWS_KNOWN_MAX:
             self._forget()
         before = self._known.get(key)
-        self._count += len(kept.rows.rows) - (len(before.rows.rows) if before else 0)
+        self._count += kept.size - (before.size if before else 0)
         self._known[key] = kept
 
     def _come_to(self, snapshot: Snapshot, stand: _Stand) -> None:
         """Brings what is known up to a later snapshot; an earlier one finds nothing and leaves nothing."""
         at = self._at
-        if at is not None and (self._is_at(stand) or stand.version < at.version):
+        if at is not None and stand.version < at.version:
             return
-        if at is None or not self._catch_up(snapshot, at, stand):
+        if at is None or not (self._is_at(stand) or self._catch_up(snapshot, at, stand)):
             self._forget()
         self._at = stand
 
@@ -189,7 +199,7 @@ class KnownViews:
             return False
         lookups = {lookup for note in notes if note for lookup in lookups_of(note)}
         self._known = {key: kept for key, kept in self._known.items() if kept.stands(uids, lookups)}
-        self._count = sum(len(kept.rows.rows) for kept in self._known.values())
+        self._count = sum(kept.size for kept in self._known.values())
         return True
 
     def _forget(self) -> None:

@@ -102,10 +102,13 @@ def situation(
     event, is_edit = call.event, trigger == Moment.PRE_EDIT
     open_since = parts.now_ms() - limits.OFFER_OPEN_MS
     standing = ledger.standing(context.session, context.agent, context.epoch, open_since=open_since)
-    standing |= {c.candidate.view.note.uid: c.digest for c in told}
+    if told:
+        standing = {**standing, **{c.candidate.view.note.uid: c.digest for c in told}}
     spent = ledger.turn_tokens(context.session, context.turn, Moment.SUBAGENT_START)
     sent = ledger.turn_notes(context.session, context.agent, context.turn) if context.turn else frozenset()
-    sent = sent.intersection(standing)  # an offer that was lost, or stood before a compaction, is not in this context
+    sent = sent and sent.intersection(
+        standing
+    )  # an offer that was lost, or stood before a compaction, is not in this context
     entries = harness.PERSON_ENTRY_POINTS
     own, rest = terms_of(call.settings, trigger, context, entries, spent, parts.now_ms())
     silent = (call.there if trigger in FILE_MOMENTS else call.here).rest

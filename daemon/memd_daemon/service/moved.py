@@ -13,7 +13,6 @@ Very small files are alike by chance, so they are not followed; large ones would
 """
 
 import os
-import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -29,7 +28,7 @@ from memd_daemon.ground.spelling import located
 from memd_daemon.model.event import Anchor
 from memd_daemon.model.view import GroundStatus, NoteView
 from memd_daemon.model.words import Kind
-from memd_daemon.service.contexts import sessions_of
+from memd_daemon.service.known import Known
 from memd_daemon.service.names import is_safe
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place, files_at, scopes_at
@@ -41,18 +40,18 @@ GONE = frozenset({"anchor_missing", "absent"})
 
 
 def files_of(
-    parts: Parts, event: HookEvent, place: Place, *, is_probe: bool
+    parts: Parts, event: HookEvent, place: Place, sessions: Sequence[str], *, is_probe: bool
 ) -> tuple[Place, tuple[str, ...], dict[str, str]]:
     """The files of an event: where they lie (`files_at`), their paths, and where those of gotchas were before (`moved_here`).
 
-    A session's start names none; the files that it may come to are looked at behind it.
+    ``sessions``: the event's, and those it continues. A start names no files; those that it may come to are looked at behind it.
     """
     at, paths = files_at(parts, place, event.cwd, event.paths)
     if event.moment == Moment.SESSION_START and not is_probe:
         parts.behind.add(partial(look_around, parts, place))
     if not paths:
         return at, paths, {}
-    return at, paths, moved_here(parts, at, sessions_of(parts.ledger, event.session), paths, keeps=not is_probe)
+    return at, paths, moved_here(parts, at, sessions, paths, keeps=not is_probe)
 
 
 def moved_here(
@@ -63,19 +62,21 @@ def moved_here(
     ``keeps``: what is found is remembered.
     """
     root, scopes = place.checkout.root, scopes_at(place, *sessions)
-    with parts.store.read() as snapshot, parts.ledger.read() as ledger:
-        if not any(True for scope in scopes for _ in snapshot.notes_of_kind(scope, Kind.GOTCHA)):
+    ledger = parts.ledger
+    with parts.store.read() as snapshot:
+        log = parts.known_at(snapshot)
+        if not log(("gotchas", scopes), partial(_with_gotchas, scopes)).rows:
             return {}
         known = known_moves(ledger, root, paths)
         found = {
             old: path
             for path in paths
-            for old in _held_before(parts, snapshot, root, scopes, path)
+            for old in _held_before(parts, log, root, scopes, path)
             if old not in known and old != path and _is_gone(root, old)
-            if _has_gotcha(snapshot, scopes, old) or ledger.moved_from(root, old)
+            if _has_gotcha(log, scopes, old) or ledger.moved_from(root, old)
         }
         further = {older: path for old, path in found.items() for older in known_moves(ledger, root, [old])}
-        is_strange = not (found or known or any(_has_gotcha(snapshot, scopes, path) for path in paths))
+        is_strange = not (found or known or any(_has_gotcha(log, scopes, path) for path in paths))
     for old, path in found.items() if keeps else ():
         parts.ledger.put_moved(root, path, old)
     if keeps and is_strange and _is_due(parts, root):
@@ -96,22 +97,25 @@ def known_moves(ledger: LedgerSnapshot, root: str, paths: Iterable[str]) -> dict
     return {old: path for old, path in found.items() if _is_gone(root, old)}
 
 
-def _held_before(parts: Parts, snapshot: Snapshot, root: str, scopes: Sequence[str], path: str) -> Iterator[str]:
+def _with_gotchas(scopes: Sequence[str], snapshot: Snapshot) -> tuple[str, ...]:
+    """Those of the scopes that have any."""
+    return tuple(scope for scope in scopes if any(True for _ in snapshot.notes_of_kind(scope, Kind.GOTCHA)))
+
+
+def _held_before(parts: Parts, log: Known, root: str, scopes: tuple[str, ...], path: str) -> Iterator[str]:
     """Paths of the same checkout at which the present content of this file is known to have been."""
     digest = _digest(parts, root, path)
     if digest is None:
         return
-    known = parts.known_at(snapshot)
-    for scope in scopes:
-        yield from known(("content", scope, digest), partial(_anchored_as, scope, digest)).rows
+    yield from log(("content", scopes, digest), partial(_anchored_as, scopes, digest)).rows
     for seen in parts.ground.seen_at(digest):
         if seen.startswith(root.rstrip("/") + "/"):
             yield normal(clean(seen[len(root.rstrip("/")) + 1 :]))
 
 
-def _anchored_as(scope: str, digest: bytes, snapshot: Snapshot) -> tuple[str, ...]:
+def _anchored_as(scopes: Sequence[str], digest: bytes, snapshot: Snapshot) -> tuple[str, ...]:
     """The paths of anchors that held this content when their notes were recorded."""
-    uids = (snapshot.uid_of(id_) for id_ in snapshot.notes_anchored_as(scope, digest))
+    uids = (snapshot.uid_of(id_) for scope in scopes for id_ in snapshot.notes_anchored_as(scope, digest))
     notes = (snapshot.note(uid) for uid in uids if uid)
     return tuple(dict.fromkeys(a.path for note in notes if note for a in note.anchors if a.digest == digest))
 
@@ -119,11 +123,10 @@ def _anchored_as(scope: str, digest: bytes, snapshot: Snapshot) -> tuple[str, ..
 def _digest(parts: Parts, root: str, path: str) -> bytes | None:
     """The digest of a file that is worth following; None where there is none, or no time."""
     until_ns = time.monotonic_ns() + limits.GROUND_DEADLINE_MS * limits.NS_PER_MS
+    followed = range(limits.MOVED_FILE_MIN_BYTES, limits.MOVED_FILE_MAX_BYTES + 1)
     try:
-        seen = Path(located(root, path)).stat()
-        is_fit = limits.MOVED_FILE_MIN_BYTES <= seen.st_size <= limits.MOVED_FILE_MAX_BYTES
-        return parts.ground.digest(root, path, until_ns) if is_fit and stat.S_ISREG(seen.st_mode) else None
-    except (OSError, ValueError, OutOfTime):
+        return parts.ground.digest(root, path, until_ns, followed)
+    except OutOfTime:
         return None
 
 
@@ -132,8 +135,13 @@ def _is_gone(root: str, path: str) -> bool:
     return relative_path(root, root, path) != path or not os.path.lexists(located(root, path))
 
 
-def _has_gotcha(snapshot: Snapshot, scopes: Iterable[str], path: str) -> bool:
-    return is_safe(path) and any(True for scope in scopes for _ in snapshot.notes_on_path(scope, path))
+def _has_gotcha(log: Known, scopes: tuple[str, ...], path: str) -> bool:
+    return is_safe(path) and bool(log(("any on path", scopes, path), partial(_first_on_path, scopes, path)).rows)
+
+
+def _first_on_path(scopes: Sequence[str], path: str, snapshot: Snapshot) -> tuple[int, ...]:
+    """The id of a gotcha that is about the file, if there is one."""
+    return tuple(islice((id_ for scope in scopes for id_ in snapshot.notes_on_path(scope, path)), 1))
 
 
 def as_moved(view: NoteView, moved: Mapping[str, str]) -> NoteView:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Required, TypedDict, Unpack
+from typing import TYPE_CHECKING, Required, TypedDict, Unpack
 
 import msgspec
 
@@ -33,6 +33,9 @@ from memd_daemon.service.struck import Struck
 from memd_daemon.service.tally import Tally
 from memd_daemon.service.unsettled import Unsettled
 from memd_daemon.store.port import Draft, Ledger, Snapshot, Store
+
+if TYPE_CHECKING:
+    from memd_daemon.service.repos import Place
 
 
 class Placing(TypedDict, total=False):
@@ -76,6 +79,7 @@ class Parts:
     struck: Struck = field(default_factory=Struck)
     calls: Calls = field(default_factory=Calls)
     unsettled: Unsettled = field(default_factory=Unsettled)
+    places: "dict[str, Place]" = field(default_factory=dict)  # of directories that were looked at before (repos.py)
     looks: dict[str, int] = field(
         default_factory=dict
     )  # when files that are gone from a checkout were looked for (moved.py)
@@ -87,6 +91,12 @@ class Parts:
             return self.known_settings.at(snapshot, self.store.info.store)
         with self.store.read() as now:
             return self.known_settings.at(now, self.store.info.store)
+
+    def catch_up(self) -> None:
+        """Brings what is known of the log up to it: behind a write, so that no hook does it first."""
+        with self.store.read() as snapshot:
+            self.settings(snapshot)
+            self.known_at(snapshot)
 
     def known_at(self, snapshot: Snapshot) -> Known:
         """What was made of the log before and holds at this snapshot."""

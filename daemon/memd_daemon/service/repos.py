@@ -74,12 +74,19 @@ def place_of(parts: Parts, directory: str) -> Place:
     """The place of a directory; a repository that is seen for the first time is given its uid."""
     real = real_path(directory)
     checkout = _checkout_at(parts, real)
+    known = parts.places.get(real)
+    if known is not None and known.checkout is checkout:
+        return known
     with parts.store.read() as snapshot:
         uid = _uid_at(snapshot, checkout)
         learns = bool(checkout.remote) and snapshot.setting(_key("remote", checkout.remote)) is None
     if uid is None or learns:
         uid = _first_look(parts, checkout)
-    return Place(checkout=checkout, scope=f"repo:{uid_text(uid)}", inside=_inside(checkout, real))
+    place = Place(checkout=checkout, scope=f"repo:{uid_text(uid)}", inside=_inside(checkout, real))
+    if len(parts.places) >= limits.CHECKOUTS_KNOWN_MAX:
+        parts.places.clear()
+    parts.places[real] = place  # for as long as the checkout is the very same: a repository keeps its uid
+    return place
 
 
 def place_where(parts: Parts, directory: str, scope: str) -> Place:

@@ -16,6 +16,7 @@ class KnownSettings:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._moment = -1
         self._version = (-1, -1)
         self._seq = 0
         self._known = Settings()
@@ -24,23 +25,26 @@ class KnownSettings:
     def hold_fast(self, locks: Mapping[str, Change]) -> None:
         """From here on these values stand, whatever events say; {} lets them go."""
         with self._lock:
-            self._locks, self._version = dict(locks), (-1, -1)
+            self._locks, self._version, self._moment = dict(locks), (-1, -1), -1
 
     def at(self, snapshot: Snapshot, store: bytes) -> Settings:
         """The settings at this snapshot, which is no write in progress; the very same value while nothing changed them.
 
         ``store``: the subject's uid.
         """
-        version = snapshot.version()
         with self._lock:
+            if (moment := snapshot.moment()) == self._moment:
+                return self._known
+            version = snapshot.version()
             if version == self._version:
+                self._moment = moment
                 return self._known
             seq = snapshot.last_seq()
             touched = list(snapshot.changed_since(self._seq)) if self._version[0] >= 0 and self._seq < seq else []
             own = (seq - self._seq, len(touched)) == (version[0] - self._version[0], version[1] - self._version[1])
             if not touched or not own or store in touched:
                 self._known = self._anew(snapshot, store)
-            self._version, self._seq = version, seq
+            self._version, self._seq, self._moment = version, seq, moment
             return self._known
 
     def within(self, txn: Snapshot, store: bytes) -> Settings:

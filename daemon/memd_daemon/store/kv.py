@@ -27,6 +27,10 @@ class Reading(Protocol):
         """The last row whose key sorts before ``key``."""
         ...
 
+    def moment(self) -> int:
+        """Which state of all tables this is: an equal number is the very same state, as long as the keeper is open."""
+        ...
+
     def count(self, table: str) -> int:
         """The number of rows, without a scan."""
         ...

@@ -5,8 +5,8 @@ caller that knows how long a request can stay open, and counts older offers as l
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -38,36 +38,57 @@ class Standing(msgspec.Struct, frozen=True, array_like=True):
 _standing: Final = msgspec.msgpack.Decoder(Standing)
 
 
-class Told:
-    """What was read of standing notes and of a turn's, as long as no delivery is written: the edit of a known file tells nothing
-    new, and would read the same hundred rows as the one before it. Safe to use from any thread."""
+class Epoch:
+    """What is in one context. ``settled``: by note, the rendering that stands; None while an offer is open, where it depends on
+    the time. Never changed."""
+
+    __slots__ = ("held", "rows", "settled")
+
+    def __init__(self, rows: list[tuple[bytes, Standing]]) -> None:
+        self.rows = rows
+        self.held = frozenset(uid for uid, row in rows if row.held)
+        is_settled = not any(row.offered for _, row in rows)
+        self.settled = {uid: row.delivered for uid, row in rows if row.delivered} if is_settled else None
+
+
+class Told(NamedTuple):
+    """What was read before: what stands in an epoch, the notes of a turn, where files were before."""
+
+    epochs: dict[bytes, Epoch]
+    turns: dict[bytes, frozenset[bytes]]
+    moves: dict[bytes, tuple[str, ...]]
+
+    @property
+    def size(self) -> int:
+        return len(self.epochs) + len(self.turns) + len(self.moves)
+
+
+class Remembered:
+    """What was read, as long as nothing is written that may have changed it: the edit of a known file tells nothing new, and would
+    read the same hundred rows as the one before it. Safe to use from any thread."""
 
     def __init__(self) -> None:
-        self._rows: dict[bytes, list[tuple[bytes, Standing]]] = {}
-        self._turns: dict[bytes, frozenset[bytes]] = {}
+        self.forget()
 
     def forget(self) -> None:
         """After each write that may have changed any. New tables: a snapshot from before it goes on with the old ones."""
-        self._rows, self._turns = {}, {}
+        self._told = Told({}, {}, {})
 
     @property
-    def now(self) -> tuple[dict[bytes, list[tuple[bytes, Standing]]], dict[bytes, frozenset[bytes]]]:
-        """(rows by epoch, notes by turn), to be taken before the snapshot that fills them begins."""
-        rows, turns = self._rows, self._turns
-        if len(rows) + len(turns) > TOLD_KNOWN_MAX:
+    def now(self) -> Told:
+        """To be taken before the snapshot that fills it begins."""
+        told = self._told
+        if told.size > TOLD_KNOWN_MAX:
             self.forget()
-        return rows, turns
+        return told
 
 
 class TableLedgerSnapshot:
     """`memd_daemon.store.port.LedgerSnapshot` over one read of the tables."""
 
-    def __init__(
-        self, kv: Reading, rows: dict[bytes, list[tuple[bytes, Standing]]], turns: dict[bytes, frozenset[bytes]]
-    ) -> None:
+    def __init__(self, kv: Reading, told: Told) -> None:
         self._kv = kv
-        self._stand = rows
-        self._turns = turns
+        self._told = told
 
     def context(self, session: str, agent: str) -> Context | None:
         raw = self._kv.get(keys.CONTEXTS, keys.context_prefix(session, agent))
@@ -81,29 +102,31 @@ class TableLedgerSnapshot:
         raw = self._kv.get(keys.REQUESTS, keys.digest16(request))
         return None if raw is None else raw[8:]
 
-    def standing(self, session: str, agent: str, epoch: int, *, open_since: int = 0) -> dict[bytes, bytes]:
+    def standing(self, session: str, agent: str, epoch: int, *, open_since: int = 0) -> Mapping[bytes, bytes]:
         """``open_since``: an offer made earlier (UTC, Unix ms) and never receipted is counted as lost."""
+        known = self._epoch(session, agent, epoch)
+        if known.settled is not None:
+            return known.settled
         found: dict[bytes, bytes] = {}
-        for uid, row in self._standing_rows(session, agent, epoch):
+        for uid, row in known.rows:
             digest = row.offered if row.offered and row.offered_at >= open_since else row.delivered
             if digest:
                 found[uid] = digest
         return found
 
-    def _standing_rows(self, session: str, agent: str, epoch: int) -> list[tuple[bytes, Standing]]:
-        """(uid, row) of each note."""
+    def _epoch(self, session: str, agent: str, epoch: int) -> Epoch:
         prefix = keys.epoch_prefix(session, agent, epoch)
-        rows = self._stand.get(prefix)
-        if rows is None:
+        known = self._told.epochs.get(prefix)
+        if known is None:
             rows = [(key[-16:], _standing.decode(raw)) for key, raw in self._kv.scan(keys.STANDING, prefix)]
-            self._stand[prefix] = rows
-        return rows
+            known = self._told.epochs[prefix] = Epoch(rows)
+        return known
 
     def turn_notes(self, session: str, agent: str, turn: str) -> frozenset[bytes]:
         prefix = keys.turn_prefix(session, agent, turn)
-        notes = self._turns.get(prefix)
+        notes = self._told.turns.get(prefix)
         if notes is None:
-            notes = self._turns[prefix] = frozenset(key[-16:] for key, _ in self._kv.scan(keys.TURN_NOTES, prefix))
+            notes = self._told.turns[prefix] = frozenset(key[-16:] for key, _ in self._kv.scan(keys.TURN_NOTES, prefix))
         return notes
 
     def turn_tokens(self, session: str, turn: str, trigger: str) -> int:
@@ -120,7 +143,7 @@ class TableLedgerSnapshot:
 
     def held_for(self, session: str, agent: str, epoch: int) -> frozenset[bytes]:
         """Uids of the notes that an edit was held for in this epoch, whether or not a receipt came."""
-        return frozenset(uid for uid, row in self._standing_rows(session, agent, epoch) if row.held)
+        return self._epoch(session, agent, epoch).held
 
     def asked(self, session: str, agent: str, epoch: int) -> set[bytes]:
         """Uids of the notes that this context asked for and was shown."""
@@ -139,7 +162,11 @@ class TableLedgerSnapshot:
 
     def moved_from(self, root: str, path: str) -> tuple[str, ...]:
         """The paths at which a file of this checkout was seen before."""
-        return tuple(old.decode() for _, old in self._kv.scan(keys.MOVED, keys.moved_prefix(root, path)))
+        prefix = keys.moved_prefix(root, path)
+        known = self._told.moves.get(prefix)
+        if known is None:
+            known = self._told.moves[prefix] = tuple(old.decode() for _, old in self._kv.scan(keys.MOVED, prefix))
+        return known
 
 
 class TableLedger(FlagRows, BurstRows):
@@ -147,13 +174,13 @@ class TableLedger(FlagRows, BurstRows):
 
     def __init__(self, keeper: Keeper) -> None:
         super().__init__(keeper)
-        self._told = Told()
+        self._remembered = Remembered()
 
     @contextlib.contextmanager
     def read(self) -> Iterator[TableLedgerSnapshot]:
-        rows, turns = self._told.now
+        told = self._remembered.now
         with self._keeper.reading() as kv:
-            yield TableLedgerSnapshot(kv, rows, turns)
+            yield TableLedgerSnapshot(kv, told)
 
     # --- contexts
 
@@ -185,7 +212,7 @@ class TableLedger(FlagRows, BurstRows):
             _offer(kv, delivery, reply)
 
         self._keeper.writing(work)
-        self._told.forget()
+        self._remembered.forget()
 
     def put_asked(self, delivery: Delivery) -> None:
         """Records what the answer to a question showed."""
@@ -194,7 +221,7 @@ class TableLedger(FlagRows, BurstRows):
     def receipt(self, request: bytes) -> Delivery | None:
         delivery = self._keeper.writing(lambda kv: _receipt(kv, request))
         if delivery is not None:
-            self._told.forget()
+            self._remembered.forget()
         return delivery
 
     def replied(self, request: bytes) -> bytes | None:
@@ -211,7 +238,7 @@ class TableLedger(FlagRows, BurstRows):
 
     # --- what stands
 
-    def standing(self, session: str, agent: str, epoch: int, *, open_since: int = 0) -> dict[bytes, bytes]:
+    def standing(self, session: str, agent: str, epoch: int, *, open_since: int = 0) -> Mapping[bytes, bytes]:
         """``open_since``: an offer made earlier (UTC, Unix ms) and never receipted is counted as lost."""
         with self.read() as snapshot:
             return snapshot.standing(session, agent, epoch, open_since=open_since)
@@ -243,7 +270,7 @@ class TableLedger(FlagRows, BurstRows):
         try:
             return prune(self._keeper, before, is_gone, rest)
         finally:
-            self._told.forget()
+            self._remembered.forget()
 
     # --- what tools gave
 
@@ -289,6 +316,9 @@ class TableLedger(FlagRows, BurstRows):
             return snapshot.session_in(pid, started)
 
     def moved_from(self, root: str, path: str) -> tuple[str, ...]:
+        known = self._remembered.now.moves.get(keys.moved_prefix(root, path))
+        if known is not None:
+            return known
         with self.read() as snapshot:
             return snapshot.moved_from(root, path)
 
@@ -296,6 +326,7 @@ class TableLedger(FlagRows, BurstRows):
         """A file of a checkout that was at ``old`` has been seen at ``path``."""
         key = keys.moved_prefix(root, path) + keys.digest16(old)
         self._keeper.writing(lambda kv: kv.put(keys.MOVED, key, old.encode()))
+        self._remembered.forget()
 
 
 def _hold(kv: Reading, turn: bytes) -> Hold | None:

@@ -62,6 +62,10 @@ class LmdbTables:
             found = cursor.prev() if cursor.set_range(key) else cursor.last()
             return cursor.item() if found else None
 
+    def moment(self) -> int:
+        number: int = self._txn.id()
+        return number
+
     def count(self, table: str) -> int:
         entries: int = self._txn.stat(self._dbs[table])["entries"]
         return entries

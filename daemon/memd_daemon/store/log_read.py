@@ -430,6 +430,9 @@ class LogSnapshot:
         for key, value in self.kv.scan(keys.SETTINGS, prefix.encode()):
             yield key.decode(), value
 
+    def moment(self) -> int:
+        return self.kv.moment()
+
     def version(self) -> tuple[int, int]:
         if self._version is None:
             self._version = self.kv.count(keys.COMMITS), self.kv.count(keys.EVENTS)

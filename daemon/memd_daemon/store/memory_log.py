@@ -42,8 +42,9 @@ class _Table:
 class MemoryTables:
     """A keeper of tables (store/kv.py); ``undo`` remembers what a write has replaced."""
 
-    def __init__(self, tables: dict[str, _Table]) -> None:
+    def __init__(self, tables: dict[str, _Table], moment: int) -> None:
         self._tables = tables
+        self._moment = moment
         self._undo: list[tuple[str, bytes, bytes | None]] = []
 
     def get(self, table: str, key: bytes) -> bytes | None:
@@ -73,6 +74,9 @@ class MemoryTables:
 
     def before(self, table: str, key: bytes) -> tuple[bytes, bytes] | None:
         return self._at(table, bisect.bisect_left(self._tables[table].order, key) - 1)
+
+    def moment(self) -> int:
+        return self._moment
 
     def count(self, table: str) -> int:
         return len(self._tables[table].rows)
@@ -121,15 +125,16 @@ class MemoryEnvironment:
     def __init__(self, tables: Sequence[str]) -> None:
         self._tables = {name: _Table({}, []) for name in tables}
         self._lock = threading.RLock()
+        self._writes = 0
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[MemoryTables]:
         with self._lock:
-            shared = dict(self._tables)
+            shared, moment = dict(self._tables), self._writes
             for table in shared.values():
                 table.snapshots += 1
         try:
-            yield MemoryTables(shared)
+            yield MemoryTables(shared, moment)
         finally:
             with self._lock:
                 for table in shared.values():
@@ -137,7 +142,8 @@ class MemoryEnvironment:
 
     def writing(self, work: Callable[[Writing], T]) -> T:
         with self._lock, contextlib.ExitStack() as undo:
-            tables = MemoryTables(self._tables)
+            self._writes += 1
+            tables = MemoryTables(self._tables, self._writes)
             undo.callback(tables.revert)
             result = work(tables)
             undo.pop_all()

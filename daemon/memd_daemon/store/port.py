@@ -11,7 +11,7 @@ Nothing here decides what may be written: preconditions are the service's and th
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
@@ -179,6 +179,10 @@ class Snapshot(Protocol):
 
     def settings(self, prefix: str) -> Iterator[tuple[str, bytes]]: ...
     def counts(self) -> Counts: ...
+    def moment(self) -> int:
+        """Which state of the store this is, turns and vectors among it: an equal number is the very same, as long as it is open."""
+        ...
+
     def version(self) -> tuple[int, int]:
         """(commits, events): equal for two snapshots between which nothing was added to the log; cheaper than `counts`."""
         ...
@@ -289,7 +293,7 @@ class LedgerSnapshot(Protocol):
         """The reply given to this request before, for a request that comes twice."""
         ...
 
-    def standing(self, session: str, agent: str, epoch: int, *, open_since: int = 0) -> dict[bytes, bytes]:
+    def standing(self, session: str, agent: str, epoch: int, *, open_since: int = 0) -> Mapping[bytes, bytes]:
         """note uid -> rendering digest of what stands in this context (delivered, or offered in a request still open).
 
         ``open_since``: an offer made earlier (UTC, Unix ms) and never receipted is counted as lost.

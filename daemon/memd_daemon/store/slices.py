@@ -59,6 +59,9 @@ class Slices:
     def before(self, table: str, key: bytes) -> tuple[bytes, bytes] | None:
         return self._now().before(table, key)
 
+    def moment(self) -> int:
+        return self._now().moment()
+
     def count(self, table: str) -> int:
         return self._now().count(table)
 
