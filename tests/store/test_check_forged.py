@@ -48,7 +48,7 @@ def test_a_note_keeps_its_number_when_all_is_made_anew(scene: Scene) -> None:
             kv.delete(keys.ALIASES, key)
 
     assert scene.tamper(work) != []
-    scene.store.write(lambda txn: txn.rebuild())
+    scene.store.rebuild()
     assert verify(scene.store) == []
     with scene.store.read() as snapshot:
         assert [(id_, note.uid) for id_, note in snapshot.notes()] == before

@@ -239,9 +239,9 @@ def slip_in(pen: Pen, draft: Draft) -> None:
         txn.kv.put(keys.EVENTS, keys.event_key(header.origin, 1, 1), row)
         txn.kv.put(keys.SUBJECTS, stored.event.note + keys.place_bytes(stored.place), b"")
         txn.kv.put(keys.EVENT_UIDS, stored.event.uid, keys.place_bytes(stored.place))
-        txn.rebuild()
 
     pen.store.write(work)
+    pen.store.rebuild()
 
 
 def enrolling(person: Person, store: bytes) -> Draft:

@@ -7,13 +7,21 @@ tells anybody: an answered write is a durable one, and writes that come together
 import contextlib
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from memd_daemon.errors import MemdError, Stopping
-from memd_daemon.limits import GROUP_COMMIT_MAX_WRITES, SIGNED_LOOK_WAIT_S, WORDS_WAIT_S
+from memd_daemon.limits import (
+    GROUP_COMMIT_MAX_WRITES,
+    MS_PER_S,
+    REBUILD_REST_MS,
+    SIGNED_LOOK_WAIT_S,
+    WORDS_WAIT_S,
+)
+from memd_daemon.store.anew import rebuild
 from memd_daemon.store.kv import Reading, Writing
 from memd_daemon.store.log_read import UNREADABLE, LogSnapshot
 from memd_daemon.store.log_write import LogTxn
@@ -139,7 +147,7 @@ class GroupStore:
             yield LogSnapshot(tables, self.info, self.trusted), copy
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
-        return self.write(lambda txn: txn.rebuild(progress))
+        return rebuild(self.write, partial(time.sleep, REBUILD_REST_MS / MS_PER_S), progress)
 
     def close(self) -> None:
         with self._closing:

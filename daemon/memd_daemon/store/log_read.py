@@ -415,11 +415,15 @@ class LogSnapshot:
 
     def _all_waiting(self, model: str) -> Iterator[int]:
         for key, uid in self.kv.scan(keys.IDS):
-            note = self.note(uid) if self.kv.get(keys.UNWANTED, key) is None else None
-            if note is None or note.forgotten:
-                continue
-            if any(self.vector(model, wording) is None for _, wording, _ in note.wordings):
+            if self.waits(key, uid, model):
                 yield keys.of_number(key)
+
+    def waits(self, id_: bytes, uid: bytes, model: str) -> bool:
+        """Whether a wording of the note has no vector of this model, and is to have one. ``id_``: the key of its number."""
+        note = self.note(uid) if self.kv.get(keys.UNWANTED, id_) is None else None
+        if note is None or note.forgotten:
+            return False
+        return any(self.vector(model, wording) is None for _, wording, _ in note.wordings)
 
     # --- local facts
 

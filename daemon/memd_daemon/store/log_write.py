@@ -6,7 +6,7 @@ Both give the same bytes, and `memd verify` proves it. Everything here happens i
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -21,17 +21,14 @@ from memd_daemon.model.note import Note, decode_note, encode_note
 from memd_daemon.model.proof import needs_signature
 from memd_daemon.model.turn import Raised, Turn
 from memd_daemon.store import keys, turn_rows
-from memd_daemon.store.indexes import replace_rows, rows_of
+from memd_daemon.store.indexes import Row, replace_rows, rows_of
 from memd_daemon.store.kv import Writing
 from memd_daemon.store.log_read import (
     BROKEN,
     LogSnapshot,
     Tail,
-    decode_commit,
     decode_header,
     decode_stored,
-    decode_turn,
-    tail_of,
 )
 from memd_daemon.store.port import CommitReceipt, Draft, StoreInfo
 from memd_daemon.store.trusted import Trusted
@@ -379,26 +376,22 @@ class LogTxn(LogSnapshot):
         for table, key, value in rows_of(made, self.id_of(subject) or 0):
             self.kv.put(table, key, value)
 
-    def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Every derived table but the vectors made anew; gives the number of notes."""
-        for table in keys.REBUILT:
-            self.kv.clear(table)
-        self._keep_numbers({uid for _, uid in self.kv.scan(keys.IDS)})
-        self._identity = None
-        self.trusted.settle()
-        subjects = self._enter_all()
-        for done, subject in enumerate(subjects):
-            log = self.log_of(subject)
-            self.kv.put(keys.TAILS, subject, _encoder.encode(tail_of(log)))
-            self._put_note(subject, None, fold.fold(self.judge(log)))
-            if progress is not None:
-                progress(done + 1, len(subjects))
-        for _, raw in self.kv.scan(keys.TURNS):
-            turn = decode_turn(raw)
-            turn_rows.enter(self.kv, turn, self.session_turns(turn.session))
-        model = self.kv.get(keys.META, keys.META_MODEL) or b""
-        self._queue_anew(model.decode())
-        return self.kv.count(keys.FOLDS)
+    def entered(self, uid: bytes) -> Note | None:
+        """The cached fold, right or wrong: what the index rows that stand follow from."""
+        return self._entered(uid)
+
+    def enter_fold(self, uid: bytes, note: Note) -> list[Row]:
+        """The fold that a note's log gives, and its index rows; gives those. What else stands in the tables is left there: a fold
+        that was wrong says nothing of whose rows they are."""
+        raw, rows = encode_note(note), list(rows_of(note, self.id_of(uid) or self._new_id(uid)))
+        for table, key, value in ((keys.FOLDS, uid, raw), *rows):
+            if self.kv.get(table, key) != value:  # a row that is right costs no page of the disk
+                self.kv.put(table, key, value)
+        if self.trusted.must_compare(uid):
+            self.trusted.folds[uid] = keys.digest16(raw)
+        if note.forgotten:
+            self._drop(uid, self.id_of(uid) or 0)
+        return rows
 
     def _keep_numbers(self, uids: set[bytes]) -> None:
         """A note keeps the number that people quote, where only the table that leads to it was emptied."""
@@ -407,23 +400,3 @@ class LogTxn(LogSnapshot):
             if uid in lost:
                 self.kv.put(keys.ALIASES, uid, id_)
                 lost.discard(uid)
-
-    def _enter_all(self) -> list[bytes]:
-        """Enters every readable event under its uid and its subject; gives the subjects."""
-        subjects: set[bytes] = set()
-        for key, raw in self.kv.scan(keys.COMMITS):
-            try:
-                header = decode_header(decode_commit(raw)[0])
-            except BROKEN:
-                continue
-            for event_key, row in self.kv.scan(keys.EVENTS, key):
-                try:
-                    stored = decode_stored(row, header, keys.of_event_key(event_key)[2])
-                except BROKEN:
-                    continue
-                place = keys.place_bytes(stored.place)
-                known = self.kv.get(keys.EVENT_UIDS, stored.event.uid)
-                self.kv.put(keys.EVENT_UIDS, stored.event.uid, place if known is None else min(place, known))
-                self.kv.put(keys.SUBJECTS, stored.event.note + place, b"")
-                subjects.add(stored.event.note)
-        return sorted(subjects)

@@ -16,6 +16,7 @@ from memd_daemon.errors import Stopping
 from memd_daemon.limits import NS_PER_MS, STORE_FORMAT
 from memd_daemon.model.ids import uuid7
 from memd_daemon.store import keys
+from memd_daemon.store.anew import rebuild
 from memd_daemon.store.kv import Writing
 from memd_daemon.store.ledger import TableLedger
 from memd_daemon.store.log_read import LogSnapshot
@@ -204,7 +205,7 @@ class MemoryStore:
         return ()
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
-        return self.write(lambda txn: txn.rebuild(progress))
+        return rebuild(self.write, lambda: None, progress)
 
     def close(self) -> None:
         self._closed = True

@@ -31,6 +31,12 @@ def enter(kv: Writing, turn: Turn, turns_before: int) -> None:
         kv.put(table, row, number)
 
 
+def leading_to(turn: Turn) -> Iterator[tuple[str, bytes]]:
+    """(table, key) of each row by which a turn is found."""
+    yield keys.TURN_SESSIONS, keys.digest16(turn.session) + keys.number(turn.number)
+    yield from _pointing(turn)
+
+
 def drop(kv: Writing, turn: Turn) -> None:
     """All rows of a turn, save those that lead to another one by now."""
     number = keys.number(turn.number)
