@@ -189,6 +189,14 @@ def _take_start_lock(home: bytes) -> bool:
     return False
 
 
+def end_start(home: bytes) -> None:
+    """Free the start lock: for a daemon that was started and finds its home served."""
+    try:
+        posix.unlink(_lock_path(home))
+    except OSError:
+        return
+
+
 def _lock_path(home: bytes) -> bytes:
     return home + b"/run/starting"
 

@@ -9,7 +9,7 @@ The end is the system's: what a daemon had to close is closed, and a thread that
 import os
 import sys
 
-from memd_client import address
+from memd_client import address, spawn
 from memd_daemon.holder import is_served
 
 
@@ -17,6 +17,7 @@ def main() -> int:
     """The exit code."""
     home = address.home()
     if home is not None and is_served(home):
+        spawn.end_start(home)
         return 0
     from memd_daemon import lifecycle
 

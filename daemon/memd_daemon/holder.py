@@ -12,6 +12,8 @@ not to be found is about to leave, or to serve, and is waited for. One that was 
 So a successor never serves beside it, and nothing that it acknowledged is lost: that was on disk. Pings are counted, not seconds:
 after a machine's sleep both wake up together.
 
+Who waited for the door and finds that memd was stopped on purpose meanwhile was not asked for since, and goes.
+
 A daemon whose door was taken away leaves by itself within seconds (lifecycle.py); one that does not, because it is stopped, can be
 asked by nobody any more and is ended.
 
@@ -34,6 +36,7 @@ from memd_daemon import errors, limits
 
 DOOR: Final = "run/daemon.lock"
 WRITER: Final = "writer.lock"
+STOPPED: Final = "run/stopped"
 
 _MODE: Final = 0o600
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
@@ -65,13 +68,25 @@ def take(home: Path) -> Held:
     """Both locks of this home, held as long as the process lives. Raises AlreadyRunning."""
     door = os.open(home / DOOR, _FLAGS, _MODE)
     writer = os.open(home / WRITER, _FLAGS, _MODE)
+    began_ns = time.time_ns()
     try:
         ended = _await_door(os.fsencode(home), door)
+        if _was_stopped(home, began_ns):
+            raise errors.AlreadyRunning("none any more")
         return Held(door, writer, _await_writer(writer) or ended)
     except errors.AlreadyRunning:
         os.close(writer)
         os.close(door)
         raise
+
+
+def _was_stopped(home: Path, since_ns: int) -> bool:
+    """Whether there was a deliberate stop since; a mark from the future is one of before the clock was set back."""
+    try:
+        marked_ns = (home / STOPPED).stat().st_mtime_ns
+    except OSError:
+        return False
+    return since_ns < marked_ns <= time.time_ns()
 
 
 def _await_door(home: bytes, door: int) -> int:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from memd_client import __version__, address, wire
+from memd_client import __version__, address, spawn, wire
 from memd_daemon import errors, holder, limits
 from memd_daemon.daemon import Daemon
 from memd_daemon.index.native import keep_heap_small
@@ -65,6 +65,7 @@ def main(opened: Callable[[Path], Daemon] = Daemon.open) -> int:
     try:
         run(Path(os.fsdecode(home)), opened)
     except errors.AlreadyRunning:
+        spawn.end_start(home)
         return wire.EXIT_DONE
     except errors.MemdError as refusal:
         log.error("%s", refusal)

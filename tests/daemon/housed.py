@@ -42,6 +42,7 @@ class House(World):
         super().__init__()
         self.home = self.user_home / name
         self.environ |= {"MEMD_HOME": str(self.home), **environ}
+        self.errors = self.folder / "errors"
         ensure_launchers(self.home, self.environ)
 
     def close(self) -> None:
@@ -103,7 +104,8 @@ class House(World):
     def daemon(self, patch: str = "", **environ: str) -> "subprocess.Popen[bytes]":
         """A daemon that is this process's child, which may not serve yet."""
         words = ["-I", "-c", PATCHED.format(patch=patch), "memd_daemon"] if patch else ["-I", "-m", "memd_daemon"]
-        return subprocess.Popen([sys.executable, *words], env={**self.environ, **environ}, stderr=subprocess.DEVNULL)
+        with self.errors.open("ab") as errors:
+            return subprocess.Popen([sys.executable, *words], env={**self.environ, **environ}, stderr=errors)
 
     def reached(self, pid: int = 0) -> address.Address:
         """The address of the daemon (of this pid) that answers."""
@@ -114,13 +116,23 @@ class House(World):
                 with contextlib.suppress(Exception), self.client(starts=False) as memd:
                     if memd.ping().pid == known.pid:
                         return known
+            assert not pid or state(pid) not in "ZX", f"the daemon has ended\n{self.said()}"
             time.sleep(0.01)
         raise AssertionError(f"no daemon answered\n{self.said()}")
 
+    def reached_any(self) -> int:
+        """The pid of the daemon, of whatever version, that has announced itself and lives."""
+        until(lambda: self._announced() > 0)
+        return self._announced()
+
+    def _announced(self) -> int:
+        known = address.read(os.fsencode(self.home))
+        return known.pid if known is not None and address.is_alive(known) else 0
+
     def said(self) -> str:
-        """The daemon's log."""
+        """The daemons' log, and what those that are children here had to say."""
         log = self.home / "logs" / "daemon.log"
-        return log.read_text() if log.exists() else ""
+        return "".join(file.read_text() for file in (log, self.errors) if file.exists())
 
     def daemons(self) -> list[int]:
         """The daemons of this home that live, those that are only starting too."""
@@ -128,7 +140,7 @@ class House(World):
         found = []
         for process in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
-                is_daemon = process.name.isdecimal() and b"memd_daemon" in (process / "cmdline").read_bytes()
+                is_daemon = process.name.isdecimal() and (process / "cmdline").read_bytes().endswith(b"\0memd_daemon\0")
                 if is_daemon and named in (process / "environ").read_bytes().split(b"\0"):
                     found.append(int(process.name))
         return sorted(found)
@@ -141,8 +153,11 @@ class House(World):
     # what the daemon knows
 
     def prompts(self) -> list[str]:
-        """What the user said, oldest first."""
+        """What the user said, oldest first, all that was kept taken in: under load the last hook may be late too."""
         with self.client() as memd:
+            if self.spooled():
+                memd.restart()
+                until(lambda: self.spooled() == 0)
             return [turn.text for turn in reversed(memd.ask(api.Turns(limit=0), api.TurnsReply).turns)]
 
     def spooled(self) -> int:

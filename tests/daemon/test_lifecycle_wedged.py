@@ -67,6 +67,22 @@ def test_one_that_was_stopped_for_a_moment_stays(house: House, daemon: "subproce
     assert daemon.poll() is None
 
 
+def test_a_stop_is_kept_to_by_a_successor_that_waits(house: House, daemon: "subprocess.Popen[bytes]") -> None:
+    """AT8: one that a late hook had started finds the door free because of the stop: nobody has asked for a daemon since."""
+    with frozen(daemon.pid):
+        successor = house.daemon("limits.WEDGED_PINGS = 1_000")
+        until(lambda: opens(successor.pid, house.home / holder.DOOR))
+        os.kill(successor.pid, signal.SIGSTOP)
+        until(lambda: state(successor.pid) == "T")
+    with house.client(starts=False) as memd:
+        memd.stop()
+    os.kill(successor.pid, signal.SIGCONT)
+    assert (successor.wait(WAIT_S), daemon.wait(WAIT_S)) == (0, 0)
+    assert house.daemons() == []
+    house.hook("session-start")
+    assert len(house.alone()) == 1
+
+
 def test_successors_end_nobody_who_answers(house: House, daemon: "subprocess.Popen[bytes]") -> None:
     """AT4: whoever was started in vain, or for a daemon that was only slow, goes."""
     successors = [house.daemon() for _ in range(8)]
