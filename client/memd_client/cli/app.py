@@ -97,6 +97,7 @@ BENCHES = {
 root = LazyGroup(
     "memd",
     lazy=COMMANDS,
+    "all": (f"{_CLI}.bench_all:all_", "All of them in one table, beside the last run."),
     sections=SECTIONS,
     help="A memory for coding agents that can be trusted: claims with provenance, told at the moment that matters.",
 )

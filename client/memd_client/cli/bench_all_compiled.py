@@ -60,12 +60,12 @@ class Key(StrEnum):
 
 
 _BARE: Final = "bare interpreter"
-_SHIPPED: Final = "the hook as shipped"
 MEASURES: Final = (
     Measure("python", "hook before an edit as shipped", Key.PYTHON, key(Key.BARE), _BARE),
     Measure("hook", "the same compiled, no launcher", Key.COMPILED, key(Key.BARE), _BARE),
     Measure("launched", "the same compiled, behind the launcher", Key.LAUNCHED, key(Key.BARE), _BARE),
-    Measure("prompt", "hook with a prompt, compiled", Key.PROMPT_COMPILED, key(Key.PROMPT_PYTHON), _SHIPPED),
+    Measure("prompt-python", "hook with a prompt as shipped", Key.PROMPT_PYTHON, key(Key.BARE), _BARE),
+    Measure("prompt", "the same compiled, no launcher", Key.PROMPT_COMPILED, key(Key.BARE), _BARE),
 )
 
 

@@ -158,7 +158,7 @@ def row(measure: Measure, rounds: Sequence[Round]) -> Row:
     pairs = [(done.value(measure.key), measure.reference(done)) for done in rounds]
     measured = [(value, reference) for value, reference in pairs if value is not None and reference]
     ratios = [value / reference for value, reference in measured]
-    p25, ratio, p75 = _quartiles(ratios)
+    p25, ratio, p75 = quartiles(ratios)
     unanswered = sum(done.unanswered.get(measure.key, 0) for done in rounds)
     return Row(
         name=measure.name,
@@ -191,7 +191,8 @@ def _median(values: Sequence[float]) -> float | None:
     return round(statistics.median(values), 4) if values else None
 
 
-def _quartiles(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+def quartiles(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """Lower quartile, median, upper quartile; None of nothing."""
     if not values:
         return None, None, None
     if len(values) == 1:

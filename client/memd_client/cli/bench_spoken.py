@@ -30,7 +30,7 @@ class Took(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str  # ok, missed; "" without a bar
 
 
-_ROWS: Final[Sequence[tuple[str, str, str, float | None]]] = (
+ROWS: Final[Sequence[tuple[str, str, str, float | None]]] = (
     ("recall of 20 notes in the user's words, beyond that of 20 others", "recall_bound", "recall", 1.0),
     ("the same where none was read before", "recall_unread", "recall", None),
     ("a prompt of 10,000 bytes, beyond its commit", "capture", "commit", 3.0),
@@ -42,13 +42,13 @@ def times(tell: Tell, rounds: int = ROUNDS) -> list[Took]:
     """The rows. Raises OSError where the daemon's code cannot be run."""
     tell("the time that the user's words take")
     with bench_process.child("-m", CHILD) as child:
-        samples = [_round(child) for _ in range(WARM_ROUNDS + rounds)][WARM_ROUNDS:]
-    return [_row(samples, *one) for one in _ROWS]
+        samples = [measured(child) for _ in range(WARM_ROUNDS + rounds)][WARM_ROUNDS:]
+    return [_row(samples, *one) for one in ROWS]
 
 
-def _round(child: Child) -> dict[str, float]:
+def measured(child: Child) -> dict[str, float]:
     """Each thing once, beside what it is compared with."""
-    asked: dict[str, dict[str, Any]] = {do: child.ask(do=do) for _, *pair, _ in _ROWS for do in reversed(pair)}
+    asked: dict[str, dict[str, Any]] = {do: child.ask(do=do) for _, *pair, _ in ROWS for do in reversed(pair)}
     return {do: float(told["ms"]) for do, told in asked.items()}
 
 
