@@ -92,6 +92,29 @@ def test_reading_gives_what_was_announced_or_none(tmp_path: Path) -> None:
     assert address.read(home) is None
 
 
+def test_an_address_that_came_along_with_a_copied_home_is_none(tmp_path: Path) -> None:
+    """AT8: its daemon serves the other home. A link leads to the same one, and a socket in a short place tells nothing."""
+    first, copy, link = tmp_path / "first", tmp_path / "copy", tmp_path / "link"
+    first.mkdir()
+    link.symlink_to(first)
+    line = address.encode(peers.announce(first, first / "run" / "memd.sock"))
+    for home in (first, copy, link):
+        (home / "run").mkdir(parents=True, exist_ok=True)
+        (home / "run" / "address").write_bytes(line)
+    found = [address.read(os.fsencode(home)) for home in (first, copy, link)]
+    assert [known and known.socket for known in found] == [
+        os.fsencode(first / "run" / "memd.sock"),
+        None,
+        os.fsencode(first / "run" / "memd.sock"),
+    ]
+    peers.announce(copy, Path("/tmp/memd-0-0123456789abcdef/memd.sock"))
+    assert address.read(os.fsencode(copy)) is not None
+    (copy / "run" / "address").write_bytes(line)
+    (first / "run" / "address").unlink()
+    (first / "run").rmdir()  # moved or gone: whoever is there answers nobody
+    assert address.read(os.fsencode(copy)) is None
+
+
 def test_a_process_is_known_by_pid_and_start_time() -> None:
     """Alive as itself, not alive under another start time, and gone once it has ended, also while nobody has asked for it."""
     sleeper = subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE)

@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -12,14 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memd_client import address, link, spawn, wire
+from memd_client import __version__, address, link, spawn, wire
 from tests.client import peers
 
 # What a started process tells of itself, as JSON into the FIFO.
 CONFESSION = """
-import json, os
+import json, os, signal
 open_still = lambda n: os.path.exists(f"/proc/self/fd/{n}") or n in "012"
 facts = {
+    "ignored": [n for n in signal.valid_signals() if n not in (2, 3, 13, 25) and signal.getsignal(n) is signal.SIG_IGN],
     "environ": dict(os.environ), "cwd": os.getcwd(), "session": os.getsid(0),
     "descriptors": {n: os.readlink(f"/proc/self/fd/{n}") for n in filter(open_still, os.listdir("/proc/self/fd"))},
 }
@@ -50,16 +52,21 @@ def test_a_started_daemon_inherits_nothing(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(spawn.posix, "environ", given_environ)
     read_end, write_end = os.pipe()
     os.set_inheritable(write_end, True)
+    ignored = [signal.SIGCHLD, signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1]
+    before = [signal.signal(number, signal.SIG_IGN) for number in ignored]
     try:
         assert spawn.start(os.fsencode(tmp_path))
         facts = json.loads(peers.read_fifo(tmp_path / "ready"))
     finally:
+        for number, handler in zip(ignored, before, strict=True):
+            signal.signal(number, handler)
         os.close(read_end)
         os.close(write_end)
     kept = {"HOME": "/h", "LC_ALL": "C.UTF-8", "PATH": "/bin", "MEMD_HOME": str(tmp_path)}
     own = {"PWD", "OLDPWD", "SHLVL", "_"}  # what a shell adds itself
     assert {name: value for name, value in facts["environ"].items() if name not in own} == kept
     assert facts["cwd"] == "/"
+    assert facts["ignored"] == []  # with SIGCHLD ignored, git's failures would all be successes
     assert facts["session"] != os.getsid(0)
     assert [facts["descriptors"][str(n)] for n in range(3)] == ["/dev/null"] * 3
     assert not [target for target in facts["descriptors"].values() if "pipe" in target or "socket" in target]
@@ -213,6 +220,52 @@ def test_the_launcher_is_written_once_with_its_directories(tmp_path: Path) -> No
     spawn.write_launcher(home, b"/other/python")
     assert "exec '/other/python' -I -m memd_daemon" in launcher.read_text(encoding="utf-8")
     assert [file.name for file in launcher.parent.iterdir()] == ["memd-daemon"]
+
+
+@pytest.mark.parametrize(
+    ("version", "is_there", "stays"),
+    [
+        ("99.0.0", True, True),
+        ("99.0.0", False, False),
+        ("0.0.1", True, False),
+        (__version__, True, False),
+        ("x", True, False),
+    ],
+)
+def test_a_newer_launcher_stays_while_it_starts_something(
+    tmp_path: Path, version: str, is_there: bool, stays: bool
+) -> None:
+    """Whoever starts a daemon on the way leaves the newer install's; `memd install` is asked for, and writes its own."""
+    python = tmp_path / "it's\\python"
+    python.touch(mode=0o700 if is_there else 0o600)
+    home = os.fsencode(tmp_path)
+    launcher = write_launcher(tmp_path, "")
+    made_by = spawn.launcher_text(home, os.fsencode(python))
+    launcher.write_bytes(made_by.replace(__version__.encode(), version.encode()))
+    stood = launcher.read_bytes()
+    spawn.write_launcher(home, yields=True)
+    assert (launcher.read_bytes() == stood) == stays
+    spawn.write_launcher(home)
+    assert launcher.read_bytes() == spawn.launcher_text(home, os.fsencode(sys.executable))
+
+
+@pytest.mark.parametrize("text", [b"", b"#!/bin/sh\n", b"\n\n\n\n", b"#!/bin/sh\n# memd 99.0.0\n\nexec /bin/true\n"])
+def test_a_launcher_of_another_form_is_written_anew(tmp_path: Path, text: bytes) -> None:
+    """Cut off, or somebody's own."""
+    write_launcher(tmp_path, "").write_bytes(text)
+    spawn.write_launcher(os.fsencode(tmp_path), yields=True)
+    launcher = tmp_path / "bin" / "memd-daemon"
+    assert launcher.read_bytes() == spawn.launcher_text(os.fsencode(tmp_path), os.fsencode(sys.executable))
+
+
+def test_a_daemon_that_was_late_is_left_to_a_successor() -> None:
+    """Whoever announced itself and lives has none started beside it, but for one that says it did not answer."""
+    with peers.startable_home() as home:
+        peers.announce(home, home / "run" / "memd.sock")
+        assert spawn.start(os.fsencode(home))
+        assert peers.starts(home) == []
+        assert spawn.start(os.fsencode(home), replaces=True)
+        assert peers.wait_until_ready(home) in peers.starts(home)
 
 
 @settings(max_examples=25, deadline=None)

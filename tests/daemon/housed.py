@@ -41,7 +41,8 @@ class House(World):
     def __init__(self, name: str = "memd", **environ: str) -> None:
         super().__init__()
         self.home = self.user_home / name
-        self.environ |= {"MEMD_HOME": str(self.home), **environ}
+        self.environ["MEMD_HOME"] = str(self.home)
+        self.environ.update(environ)
         self.errors = self.folder / "errors"
         ensure_launchers(self.home, self.environ)
 
