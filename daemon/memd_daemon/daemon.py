@@ -35,6 +35,7 @@ from memd_daemon.service import (
     why,
 )
 from memd_daemon.service.asker import asker_of
+from memd_daemon.service.behind import Behind, Underway
 from memd_daemon.service.clients import PEER
 from memd_daemon.service.cost import Costs
 from memd_daemon.service.parts import Parts
@@ -67,6 +68,7 @@ class Daemon:
         """The daemon of a home. Raises what the store refuses."""
         store = open_store(home, waits=False)
         tags = sorted({tag for one in harness.BY_NAME.values() for tag in one.TAGS})
+        underway = Underway()
         parts = Parts(
             home=home,
             store=store,
@@ -76,6 +78,9 @@ class Daemon:
             cost=Costs().of,
             chance=os.urandom,
             tags=tuple(tags),
+            underway=underway,
+            behind=Behind(underway),
+            reading=Behind(underway),
         )
         parts.policies.look(parts)  # before the first answer: what it locks is locked from the beginning
         notices.take_in_stop(parts)

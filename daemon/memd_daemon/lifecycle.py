@@ -58,6 +58,7 @@ MADE_LATER: Final = ("store", "index", "keys", "spool")
 def main(opened: Callable[[Path], Daemon] = Daemon.open) -> int:
     """``python -m memd_daemon``: serves the home of the environment until told to stop. Exit 0 also where another serves it."""
     os.umask(PRIVATE_MASK)
+    sys.setswitchinterval(limits.THREAD_TURN_S)
     home = address.home()
     if home is None:
         sys.stderr.write("memd: neither MEMD_HOME nor HOME is set; set one of them.\n")
@@ -249,7 +250,7 @@ async def _serve(home: Path, daemon: Daemon, lock: int) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, leave)
-    server = Server(daemon.handlers(leave), daemon.hook, daemon.receipt, daemon.mcp.take)
+    server = Server(daemon.handlers(leave), daemon.hook, daemon.receipt, daemon.mcp.take, daemon.parts.underway)
     path = socket_path(home)
     try:
         Path(path).unlink(missing_ok=True)

@@ -30,6 +30,7 @@ from memd_client.carried import Carried, carried_reply, parse_carried
 from memd_daemon import errors, limits
 from memd_daemon.connections import Connections
 from memd_daemon.fair import FairQueue
+from memd_daemon.service.behind import Underway
 from memd_daemon.service.clients import PEER
 from memd_daemon.service.hookcounts import named
 from memd_daemon.service.text import told_back
@@ -68,7 +69,7 @@ class _Lane(Generic[T]):
 
     def __init__(self, hands: int, begin: Callable[[T, Finish], object]) -> None:
         self.begin = begin
-        self.waiting: FairQueue[tuple[bytes, T]] = FairQueue()
+        self.waiting: FairQueue[tuple[bytes, bytes, T]] = FairQueue()  # identity, verb, what it asks for
         self.free = hands
         self._hands = hands
 
@@ -120,12 +121,18 @@ class Server:
     """Serves until `close`. ``handlers`` maps verbs to functions that run on worker threads."""
 
     def __init__(
-        self, handlers: dict[str, Handler], hook: HookHandler, receipt: ReceiptHandler, mcp: CarriedHandler
+        self,
+        handlers: dict[str, Handler],
+        hook: HookHandler,
+        receipt: ReceiptHandler,
+        mcp: CarriedHandler,
+        underway: Underway | None = None,
     ) -> None:
         self._handlers = handlers
         self._hook = hook
         self._receipt = receipt
         self._mcp = mcp
+        self._underway = underway or Underway()
         workers = ThreadPoolExecutor(limits.WORKER_THREADS, thread_name_prefix="memd-work")
         at_once = ThreadPoolExecutor(1, thread_name_prefix="memd-status")
         self._pools = (workers, at_once)
@@ -218,18 +225,20 @@ class Server:
         """Sends the answers that are there, and begins the next request of each lane that has a hand free."""
         with contextlib.suppress(queue.Empty):
             while True:
-                lane, identity, frames = self._done.get_nowait()
+                lane, identity, verb, frames = self._done.get_nowait()
                 lane.free += 1
                 if frames is not None:
                     self._answer(identity, frames)
+                if verb == wire.HOOK:
+                    self._underway.end()
         for lane in self._lanes:
             while lane.free and (request := lane.waiting.take()) is not None:
                 lane.free -= 1
-                identity, work = request
-                lane.begin(work, partial(self._finish, lane, identity))
+                identity, verb, work = request
+                lane.begin(work, partial(self._finish, lane, identity, verb))
 
-    def _finish(self, lane: _Lane[Any], identity: bytes, frames: list[bytes] | None) -> None:
-        self._done.put((lane, identity, frames))
+    def _finish(self, lane: _Lane[Any], identity: bytes, verb: bytes, frames: list[bytes] | None) -> None:
+        self._done.put((lane, identity, verb, frames))
         self._bell.ring()
 
     def _receive_some(self) -> None:
@@ -277,8 +286,10 @@ class Server:
         if self._leave_by is not None and verb != wire.RECEIPT:
             return self._take_nothing(identity, verb, body)
         lane, work = self._lane_of(verb, body, pid)
-        if not lane.waiting.put(identity, (identity, work), sum(map(len, frames))):
+        if not lane.waiting.put(identity, (identity, verb, work), sum(map(len, frames))):
             self._turn_away(identity, verb, body)
+        elif verb == wire.HOOK:
+            self._underway.begin()
 
     def _lane_of(self, verb: bytes, body: list[bytes], pid: int) -> tuple[_Lane[Any], Work | Carry]:
         if verb == wire.HOOK:

@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from memd_daemon.service.behind import Behind
+from memd_daemon import limits
+from memd_daemon.service.behind import Behind, Underway
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -66,3 +67,42 @@ def test_many_threads_may_add_and_wait_at_once() -> None:
         thread.join(30.0)
     assert not missed
     assert not any(thread.is_alive() for thread in threads)
+
+
+def test_a_hook_that_is_on_its_way_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work begins when the last of them has its answer, and under a load that never ends it has its turn as well."""
+    monkeypatch.setattr(limits, "BEHIND_YIELDS_MS", 30_000)
+    underway, order = Underway(), []
+    behind = Behind(underway)
+    underway.begin()
+    underway.begin()
+    behind.add(lambda: order.append("work"))
+    for number in (1, 2):
+        order.append(f"hook {number}")
+        underway.end()
+    behind.join(30.0)
+    assert order == ["hook 1", "hook 2", "work"]
+    monkeypatch.setattr(limits, "BEHIND_YIELDS_MS", 1)
+    underway.begin()
+    behind.add(lambda: order.append("more"))
+    behind.join(30.0)
+    assert order[-1] == "more"
+
+
+def test_its_thread_stays_for_a_while_and_then_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes soon begins no other; what comes later does."""
+    behind, threads = Behind(), []
+
+    def add() -> None:
+        behind.add(lambda: threads.append(threading.current_thread()))
+        behind.join(30.0)
+
+    add()
+    add()
+    assert threads[0] is threads[1]
+    monkeypatch.setattr(limits, "BEHIND_LINGERS_S", 0.0)
+    add()  # it looks at the new bound when it is done with this
+    threads[0].join(30.0)
+    assert not threads[0].is_alive()
+    add()
+    assert threads[3] is not threads[0]

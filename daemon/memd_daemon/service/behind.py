@@ -1,4 +1,8 @@
-"""Work that an answer does not wait for: one piece after the other, on a thread that lives while there is some."""
+"""Work that an answer does not wait for: one piece after the other, on a thread that stays for a while when there is no more.
+
+A hook that comes meanwhile goes first: whatever Python does at the same time takes the interpreter from it. So each piece waits
+until no hook is on its way, though not for long: under a load that never ends it has its turn as well.
+"""
 
 import contextlib
 import logging
@@ -12,14 +16,40 @@ from memd_daemon import errors, limits
 log: Final = logging.getLogger("memd.behind")
 
 
-class Behind:
-    """A short queue. Safe to call from any thread."""
+class Underway:
+    """Hooks on their way, from their arrival until their answer is handed to the socket. Safe to call from any thread."""
 
     def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._count = 0
+
+    def begin(self) -> None:
+        with self._changed:
+            self._count += 1
+
+    def end(self) -> None:
+        with self._changed:
+            self._count -= 1
+            if not self._count:
+                self._changed.notify_all()
+
+    def let_pass(self) -> None:
+        """Waits until there is none, `limits.BEHIND_YIELDS_MS` at most."""
+        if self._count:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._count, limits.BEHIND_YIELDS_MS / limits.MS_PER_S)
+
+
+class Behind:
+    """A short queue. Safe to call from any thread. ``underway``: the hooks that go first."""
+
+    def __init__(self, underway: Underway | None = None) -> None:
+        self._underway = underway or Underway()
         self._changed = threading.Condition()
         self._waiting: deque[Callable[[], None]] = deque()
         self._added = self._done = 0
         self._is_at_work = False
+        self._has_thread = False
 
     def add(self, work: Callable[[], None]) -> None:
         """Does ``work`` later. Where too much waits already, never: it must be nothing that anybody relies on."""
@@ -28,8 +58,10 @@ class Behind:
                 return
             self._waiting.append(work)
             self._added += 1
-            begins, self._is_at_work = not self._is_at_work, True
-        if begins:
+            self._is_at_work = True
+            begins, self._has_thread = not self._has_thread, True
+            self._changed.notify_all()
+        if begins:  # it costs a hook a millisecond
             threading.Thread(target=self._run, name="memd-behind", daemon=True).start()
 
     def join(self, patience_s: float | None = None) -> None:
@@ -47,6 +79,7 @@ class Behind:
         with contextlib.ExitStack() as fallen:
             fallen.callback(self._take_off)
             while (work := self._next()) is not None:
+                self._underway.let_pass()
                 try:
                     work()
                 except (errors.MemdError, OSError) as error:  # the store is full, or closing
@@ -56,10 +89,13 @@ class Behind:
 
     def _next(self) -> Callable[[], None] | None:
         with self._changed:
+            if not self._waiting:
+                self._is_at_work = False
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._waiting, limits.BEHIND_LINGERS_S)
             if self._waiting:
                 return self._waiting.popleft()
-            self._is_at_work = False
-            self._changed.notify_all()
+            self._has_thread = False
             return None
 
     def _did_one(self) -> None:
@@ -71,5 +107,5 @@ class Behind:
         """This thread ends by what it was given to do; the next work begins another."""
         with self._changed:
             self._done += 1
-            self._is_at_work = False
+            self._is_at_work = self._has_thread = False
             self._changed.notify_all()

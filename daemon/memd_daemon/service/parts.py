@@ -19,7 +19,7 @@ from memd_daemon.model.settings import Settings
 from memd_daemon.model.words import Actor
 from memd_daemon.service.again import Said
 from memd_daemon.service.asker import Asker
-from memd_daemon.service.behind import Behind
+from memd_daemon.service.behind import Behind, Underway
 from memd_daemon.service.bursts import Bursts
 from memd_daemon.service.calls import Calls
 from memd_daemon.service.findings import Findings
@@ -68,6 +68,7 @@ class Parts:
     known_settings: KnownSettings = field(default_factory=KnownSettings)
     policies: Policies = field(default_factory=Policies)
     tally: Tally = field(default_factory=Tally)
+    underway: Underway = field(default_factory=Underway)
     behind: Behind = field(default_factory=Behind)
     reading: Behind = field(default_factory=Behind)  # what tools gave, taken apart one after the other
     tracked: Tracked = field(default_factory=Tracked)
