@@ -428,6 +428,7 @@ WORKER_THREADS: Final = 8  # a write that waits for the disk shares it with the 
 PEER_WAITING_MAX: Final = (
     64  # requests of one connection that wait for a worker; a client sends its next one after an answer
 )
+PEER_IN_HAND_MAX: Final = 2  # of these in hand at once: who asks without waiting gets no more of the workers than two that wait
 WAITING_MAX: Final = 1_024  # of all connections together, beyond the first of each
 WAITING_MAX_BYTES: Final = 48 * 1024 * 1024  # what they hold: the largest message three times
 RECEIVED_AT_ONCE_MAX: Final = 64  # then answers that are ready go out first

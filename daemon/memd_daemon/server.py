@@ -65,11 +65,12 @@ STATUSES: Final = {"refused": wire.REFUSED, "usage": wire.USAGE, "unreachable": 
 
 
 class _Lane(Generic[T]):
-    """Requests in hand, so many at a time, and those that wait, in a queue that is fair. ``begin`` returns at once."""
+    """Requests in hand, so many at a time, and those that wait, in a queue that is fair. ``begin`` returns at once;
+    ``each``: of one peer so many are in hand."""
 
-    def __init__(self, hands: int, begin: Callable[[T, Finish], object]) -> None:
+    def __init__(self, hands: int, begin: Callable[[T, Finish], object], each: int = limits.WAITING_MAX) -> None:
         self.begin = begin
-        self.waiting: FairQueue[tuple[bytes, bytes, T]] = FairQueue()  # identity, verb, what it asks for
+        self.waiting: FairQueue[tuple[bytes, bytes, T]] = FairQueue(each)  # identity, verb, what it asks for
         self.free = hands
         self._hands = hands
 
@@ -136,7 +137,7 @@ class Server:
         workers = ThreadPoolExecutor(limits.WORKER_THREADS, thread_name_prefix="memd-work")
         at_once = ThreadPoolExecutor(1, thread_name_prefix="memd-status")
         self._pools = (workers, at_once)
-        self._work: _Lane[Work] = _Lane(limits.WORKER_THREADS, _on_thread_of(workers))
+        self._work: _Lane[Work] = _Lane(limits.WORKER_THREADS, _on_thread_of(workers), limits.PEER_IN_HAND_MAX)
         self._at_once: _Lane[Work] = _Lane(1, _on_thread_of(at_once))
         self._carried: _Lane[Carry] = _Lane(limits.MCP_IN_HAND_MAX, lambda carry, finish: carry(finish))
         self._lanes: tuple[_Lane[Any], ...] = (self._at_once, self._work, self._carried)
@@ -227,6 +228,7 @@ class Server:
             while True:
                 lane, identity, verb, frames = self._done.get_nowait()
                 lane.free += 1
+                lane.waiting.done(identity)
                 if frames is not None:
                     self._answer(identity, frames)
                 if verb == wire.HOOK:

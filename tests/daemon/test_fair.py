@@ -43,3 +43,42 @@ def test_a_peer_has_its_bound_and_another_its_room(monkeypatch: pytest.MonkeyPat
     while waiting.take() is not None:
         pass
     assert waiting.put(b"e", 0, 10)
+
+
+def test_a_peer_has_so_many_in_hand_and_no_more() -> None:
+    """What is beyond waits for one of its own to be done, and keeps nobody else waiting."""
+    waiting: FairQueue[str] = FairQueue(each=2)
+    for number in range(4):
+        assert waiting.put(b"a", f"a{number}", 1)
+    assert [waiting.take() for _ in range(3)] == ["a0", "a1", None]
+    assert waiting.put(b"b", "b0", 1)
+    assert waiting.take() == "b0"
+    waiting.done(b"b")
+    assert waiting.take() is None
+    waiting.done(b"a")
+    assert [waiting.take(), waiting.take()] == ["a2", None]
+    waiting.done(b"a")
+    waiting.done(b"a")
+    assert [waiting.take(), waiting.take()] == ["a3", None]
+
+
+@given(st.lists(st.tuples(PEERS, st.booleans()), max_size=60), st.integers(1, 3))
+def test_nothing_that_was_taken_in_stays_behind(steps: list[tuple[bytes, bool]], each: int) -> None:
+    """However puts, takes and ends come between each other: all comes out once, never more of one peer in hand than may be."""
+    waiting: FairQueue[tuple[bytes, int]] = FairQueue(each)
+    put, taken, in_hand = 0, [], []
+    for number, (peer, ends) in enumerate(steps):
+        put += waiting.put(peer, (peer, number), 1)
+        if ends and in_hand:
+            waiting.done(in_hand.pop())
+        if (one := waiting.take()) is not None:
+            taken.append(one)
+            in_hand.append(one[0])
+        assert all(in_hand.count(peer) <= each for peer in in_hand)
+    while in_hand:
+        waiting.done(in_hand.pop())
+        while (one := waiting.take()) is not None:
+            taken.append(one)
+            in_hand.append(one[0])
+    assert len(set(taken)) == len(taken) == put
+    assert len(waiting) == 0

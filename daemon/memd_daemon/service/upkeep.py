@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from memd_client import api
-from memd_daemon import errors
+from memd_daemon import errors, limits
 from memd_daemon.model.ids import uid_text
 from memd_daemon.service.parts import Parts
 from memd_daemon.store.check import verify as check_store
+from memd_daemon.store.check import verify_in_slices
 from memd_daemon.store.fault import RESTORE, Fault
 
 LEFT_ALONE: Final = "leave it until the log is whole again: it may be all that is left of what was there"
@@ -52,12 +54,19 @@ def reindex(parts: Parts, request: api.Reindex) -> api.ReindexReply:
     Raises LogDamaged where the log is not whole and ``despite_damage`` is not said: what is made anew from it loses what the folds,
     words and vectors of before still have.
     """
-    damage = next((fault for fault in check_store(parts.store) if fault.remedy == RESTORE), None)
+    damage = next((fault for fault in _faults_beside_others(parts) if fault.remedy == RESTORE), None)
     if damage is not None and not request.despite_damage:
         raise errors.LogDamaged(f"{damage.where} {damage.what}")
     began = time.monotonic()
     notes, vectors = made_anew(parts, embed=request.embed)
     return api.ReindexReply(notes=notes, vectors=vectors, seconds=time.monotonic() - began)
+
+
+def _faults_beside_others(parts: Parts) -> list[Fault]:
+    """`verify` in slices, so that hooks are answered meanwhile; what looks wrong, as what was written in between may, is looked at
+    again in one piece."""
+    found = verify_in_slices(parts.store, partial(time.sleep, limits.REBUILD_REST_MS / limits.MS_PER_S))
+    return check_store(parts.store) if found else []
 
 
 def made_anew(parts: Parts, *, embed: bool = False) -> tuple[int, int]:
