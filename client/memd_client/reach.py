@@ -8,6 +8,7 @@ in hand and replaced, once; a newer one is refused. One that does not answer is 
 came may have been carried out; the error says so.
 """
 
+import errno
 import os
 import signal
 import time
@@ -18,15 +19,17 @@ import msgspec
 
 from memd_client import __version__, address, api, link, spawn, wire
 
+READ_ONLY = "{} lies on a file system that is mounted read-only: mount it for writing and say it again."
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 START_WAIT_S = 10.0  # a daemon answers within 0.3 s; a machine under load is given thirty times that
 ANSWER_WAIT_S = 30.0  # what is slow on purpose has LONG_WAIT_S
 LONG_WAIT_S = 3_600.0  # verify and reindex read everything there is
 STATUS_WAIT_S = 2.0  # status never queues behind work: what takes longer does not answer
 GONE_WAIT_S = 15.0  # a daemon finishes what it has in hand (5 s at most), then closes its indexes
 SIGNAL_WAIT_S = 6.0  # a little longer than its own grace for work in hand
+CONNECT_TRIES = 5  # of connecting to a daemon that leaves just then: its successor answers the next
 POLL_S = 0.01  # the pace at which a daemon that is going is looked at
 
-CONNECT_TRIES = 5  # of connecting to a daemon that leaves just then: its successor answers the next
 WRITES = frozenset({"remember", "seal", "act", "enrol", "set"})
 """Verbs that start a daemon also after a deliberate stop."""
 PLACELESS = frozenset({"ping", "status", "stop", "fired"})
@@ -123,11 +126,11 @@ class Reach:
         except spawn.DaemonMismatch as strange:
             return self._without(strange.mismatch.version, verb)
         opened = link.open(found, _deadline(STATUS_WAIT_S))
-        if not isinstance(opened, link.Link):
-            raise _unanswered(opened, STATUS_WAIT_S) if isinstance(opened, link.Late) else _not_running()
         may_try = self._starts and verb not in LOOKING and tries > 1
         if isinstance(opened, link.Unreachable) and may_try:
             return self._connected(verb, tries - 1)
+        if not isinstance(opened, link.Link):
+            raise _unanswered(opened, STATUS_WAIT_S) if isinstance(opened, link.Late) else _not_running()
         if verb in LOOKING:
             return opened
         outcome = opened.ask(wire.request(wire.PING, wire.EMPTY_BODY), _deadline(STATUS_WAIT_S))
@@ -136,10 +139,10 @@ class Reach:
         opened.close()
         if isinstance(outcome, link.Reply | link.Mismatch):
             return self._without(outcome.version, verb)
-        raise _unanswered(outcome, STATUS_WAIT_S)
-
         if isinstance(outcome, link.Unreachable) and may_try:
             return self._connected(verb, tries - 1)
+        raise _unanswered(outcome, STATUS_WAIT_S)
+
     def _found(self) -> address.Address:
         found = self.announced()
         if found is None:
@@ -155,8 +158,15 @@ class Reach:
         try:
             return spawn.ensure_daemon(self._home, START_WAIT_S)
         except spawn.StartFailed as failed:
+            if spawn.is_read_only(self._home):
+                raise Unreachable("disk-read-only", READ_ONLY.format(self.home)) from failed
             raise Unreachable("start-failed", str(failed)) from failed
         except OSError as error:
+            if error.errno in FULL or spawn.is_full(self._home):
+                why = f"The disk of {self.home} is full: free some space and say it again."
+                raise Unreachable("disk-full", why) from error
+            if error.errno == errno.EROFS:
+                raise Unreachable("disk-read-only", READ_ONLY.format(self.home)) from error
             why = f"{self.home} cannot be written ({error.strerror or error})"
             raise Unreachable("home-unwritable", f"{why}: check its owner and mode, or set MEMD_HOME.") from error
 
@@ -202,6 +212,13 @@ def is_stopped(home: Path) -> bool:
     return (home / "run" / "stopped").exists()
 
 
+def mark_stopped(home: Path) -> None:
+    """Notes a deliberate stop for the daemon that cannot, because none runs or it does not answer. Raises OSError."""
+    mark = home / "run" / "stopped"
+    mark.touch(mode=0o600)
+    mark.write_bytes(msgspec.json.encode({"at": time.time_ns() // 1_000_000}))
+
+
 def _end(found: address.Address) -> None:
     """Has a daemon of whatever version finish and go: by its own verb, else by a signal, a wedged one by the last of them.
 
@@ -210,13 +227,6 @@ def _end(found: address.Address) -> None:
     body = msgspec.msgpack.encode(api.Stop(announced=False))
     asked = link.request(found, wire.request(wire.STOP, body), _deadline(STATUS_WAIT_S))
     if isinstance(asked, link.Reply) and _until(lambda: not address.is_alive(found), GONE_WAIT_S):
-def mark_stopped(home: Path) -> None:
-    """Notes a deliberate stop for the daemon that cannot, because none runs or it does not answer. Raises OSError."""
-    mark = home / "run" / "stopped"
-    mark.touch(mode=0o600)
-    mark.write_bytes(msgspec.json.encode({"at": time.time_ns() // 1_000_000}))
-
-
         return
     for number in (signal.SIGTERM, signal.SIGKILL):
         if address.is_alive(found):

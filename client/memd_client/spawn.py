@@ -33,6 +33,7 @@ from memd_client import address as _address
 from memd_client.address import Address
 
 START_LOCK_S = 3  # a daemon is ready in under 0.3 s; ten times that on a machine under load
+DISK_FULL_BYTES = 64 * 1024  # what a daemon needs to say where it is, and its log's next lines
 PING_MS = 250  # how long one ping may take before the address is read again
 # A fresh daemon answers at its predecessor's socket a moment before it has written its own address. Where it never comes to
 # look alive, it lives in another PID namespace.
@@ -167,6 +168,36 @@ def _begin(home: bytes, has_begun: bool, replaces: bool) -> bool:
     if not has_begun and not sys.flags.no_site:
         write_launcher(home, yields=True)
     return start(home, replaces=replaces)
+
+
+def refusal(home: bytes) -> str | None:
+    """Why the last daemon did not serve `home`; None where none refused to."""
+    said = _address.read_file(_refusal_path(home))
+    return None if said is None else said.decode("utf-8", "replace") or _unsaid(home)
+
+
+def _unsaid(home: bytes) -> str:
+    """What to tell where the daemon had no room to say why it does not serve this home."""
+    if is_full(home):
+        return f"The disk of {home.decode('utf-8', 'replace')} is full: free some space and say it again."
+    return StartFailed.__doc__ or ""
+
+
+def is_read_only(home: bytes) -> bool:
+    """Whether `home` lies on a file system that nothing can be written to."""
+    try:
+        return bool(posix.statvfs(home).f_flag & posix.ST_RDONLY)
+    except OSError:
+        return False
+
+
+def is_full(home: bytes) -> bool:
+    """Whether the disk that `home` lies on has hardly a page left for this user."""
+    try:
+        disk = posix.statvfs(home)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < DISK_FULL_BYTES
 
 
 def _ping(found: Address, end_ns: int) -> link.Outcome:

@@ -3,6 +3,7 @@
 `open` does only what the first answer needs: store, ledger, redactor. Indexes and the model come in behind `begin`.
 """
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from memd_client import __version__, api, wire
-from memd_daemon import limits
+from memd_daemon import ended, errors, limits
 from memd_daemon.mcp_door import Door
 from memd_daemon.redact import Redactor
 from memd_daemon.service import (
@@ -66,13 +67,14 @@ class Daemon:
     @classmethod
     def open(cls, home: Path) -> "Daemon":
         """The daemon of a home. Raises what the store refuses."""
-        store = open_store(home, waits=False)
+        after_fault = ended.by_fault(home)
+        store = open_store(home, waits=False, after_fault=after_fault)
         tags = sorted({tag for one in harness.BY_NAME.values() for tag in one.TAGS})
         underway = Underway()
         parts = Parts(
             home=home,
             store=store,
-            ledger=open_ledger(home),
+            ledger=open_ledger(home, after_fault=after_fault),
             search=Search(home / "index", store),
             redact=Redactor.default().redact,
             cost=Costs().of,
@@ -82,6 +84,7 @@ class Daemon:
             behind=Behind(underway),
             reading=Behind(underway),
         )
+        ended.forget(home)
         parts.policies.look(parts)  # before the first answer: what it locks is locked from the beginning
         notices.take_in_stop(parts)
         return cls(parts)
@@ -112,7 +115,12 @@ class Daemon:
         self.parts.store.await_look()
         if call.event == PROMPT and not call.is_probe:
             self._spool.before_prompt()
-        answer = self._deliverer.answer(call, pid)
+        try:
+            answer = self._deliverer.answer(call, pid)
+        except errors.MemdError:  # what the ledger had no room for is owed still; the hook need not keep the prompt as well
+            if not self._deliverer.kept(call):
+                raise
+            return b""
         if call.event in WIDE:
             self.parts.behind.add(self.parts.store.let_go)
         return answer
@@ -188,7 +196,8 @@ class Daemon:
         """A deliberate stop is marked before the address goes: a hook that finds none would start the next daemon."""
         if request.announced:
             asker = asker_of(self.parts.ledger, request.env, request.surface)
-            notices.mark_stop(self.parts.home, notices.Stop(at=self.parts.now_ms(), session=asker.session))
+            with contextlib.suppress(OSError):  # a disk that takes no mark must not keep a daemon from going
+                notices.mark_stop(self.parts.home, notices.Stop(at=self.parts.now_ms(), session=asker.session))
         stop()
         return api.StopReply(pid=os.getpid())
 

@@ -317,12 +317,20 @@ class StoreMoved(MemdError):
     """The store in {} was taken away or exchanged while memd had it open; nothing was recorded. memd starts anew with what lies there now: look with `memd list`, then say it again."""  # noqa: E501
 
 
+class DiskFailing(MemdError):
+    """The disk did not take what was written ({}); nothing was recorded. The system's log (`dmesg`) says why; memd goes on when the disk does."""  # noqa: E501
+
+
 class StoreFull(MemdError):
     """The disk or the store's map is full; nothing was recorded. Free some space and say it again."""
 
 
 class StoreReadOnly(MemdError):
     """The store at {} cannot be written by this user; nothing was recorded. Check the owner and the mode of the folder."""
+
+
+class DiskReadOnly(StoreReadOnly):
+    """The file system of {} can only be read; nothing was recorded. The system's log (`dmesg`) says why; mount it for writing and say it again."""  # noqa: E501
 
 
 class CommitForked(MemdError):

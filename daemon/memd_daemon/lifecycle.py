@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memd_client import __version__, address, spawn, wire
-from memd_daemon import errors, holder, limits
+from memd_daemon import ended, errors, holder, limits
 from memd_daemon.daemon import Daemon
 from memd_daemon.index.native import keep_heap_small
 from memd_daemon.server import Server
@@ -40,7 +40,8 @@ MADE_AT_START: Final = ("run", "logs")
 REFUSED: Final = "refused"
 """Under `run`: why the last daemon did not serve, for whoever waits for it (memd_client.spawn)."""
 
-MARKS: Final = ("starting", "stopped", "unreachable-until", REFUSED)
+STARTING: Final = "starting"
+MARKS: Final = (STARTING, "stopped", "unreachable-until", REFUSED)
 """Under `run`: what no longer holds once a daemon serves."""
 
 FILES: Final = (
@@ -68,11 +69,29 @@ def main(opened: Callable[[Path], Daemon] = Daemon.open) -> int:
     except errors.AlreadyRunning:
         spawn.end_start(home)
         return wire.EXIT_DONE
-    except errors.MemdError as refusal:
-        log.error("%s", refusal)
-        sys.stderr.write(f"memd: {refusal}\n")
-        return wire.EXIT_REFUSED
+    except (errors.MemdError, OSError) as fault:
+        return _refused(Path(os.fsdecode(home)), fault)
     return wire.EXIT_DONE
+
+
+def _refused(home: Path, fault: errors.MemdError | OSError) -> int:
+    """Says why this home is not served, to whoever waits and to hooks, which then do not start the next at once; the exit code.
+
+    A name without a word takes no room: on a full disk it says that there is a reason, and the client looks at the disk.
+    """
+    refusal = fault if isinstance(fault, errors.MemdError) else fs.typed(fault.errno or 0, str(fault), home)
+    log.error("%s", refusal)
+    mark = home / "run" / REFUSED
+    try:
+        _write(mark, str(refusal).encode())
+    except OSError:
+        with contextlib.suppress(OSError):
+            mark.touch(mode=0o600)
+    with contextlib.suppress(OSError):
+        (home / "run" / STARTING).unlink()  # nobody is: who asks now is told of the disk as it is now
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"memd: {refusal}\n")
+    return wire.EXIT_REFUSED
 
 
 def run(home: Path, opened: Callable[[Path], Daemon] = Daemon.open) -> None:
@@ -86,6 +105,7 @@ def run(home: Path, opened: Callable[[Path], Daemon] = Daemon.open) -> None:
     try:
         _log_to(home / "logs" / "daemon.log")
         threading.excepthook = _thread_ended
+        ended.listen(home)
         if held.ended:
             log.warning("the daemon before this one (pid %d) did not answer, and was ended", held.ended)
         daemon = opened(home)
@@ -94,10 +114,6 @@ def run(home: Path, opened: Callable[[Path], Daemon] = Daemon.open) -> None:
         finally:
             with _bounded(limits.LEAVE_MAX_S):
                 daemon.close()
-    except errors.MemdError as refusal:
-        with contextlib.suppress(OSError):  # a full disk may be what it refuses for
-            _write(home / "run" / REFUSED, str(refusal).encode())
-        raise
     finally:
         _forget_address(home)
         held.free()
@@ -262,6 +278,7 @@ async def _serve(home: Path, daemon: Daemon, lock: int) -> None:
         log.info("serving, version %s", __version__)
         watches = [
             asyncio.ensure_future(_watch_idle(server, daemon.idle_exit_s, leave)),
+            asyncio.ensure_future(_watch_store(daemon, leave)),
             asyncio.ensure_future(_watch_door(home, path, lock, leaving, leave)),
         ]
         for watch in watches:
@@ -273,7 +290,8 @@ async def _serve(home: Path, daemon: Daemon, lock: int) -> None:
     finally:
         _forget_address(home)
         if bound is not None and _stamp(path) == bound:  # else it is a successor's
-            Path(path).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # as with the address
+                Path(path).unlink()
         server.close()
 
 
@@ -287,6 +305,14 @@ async def _watch_idle(server: Server, idle_exit_s: Callable[[], int], leave: Cal
             leave()
             return
         await asyncio.sleep(min(left, limits.IDLE_LOOK_S))
+
+
+async def _watch_store(daemon: Daemon, leave: Callable[[], None]) -> None:
+    """Goes where the store's file was deleted, moved or exchanged: what is written to it is nobody's any more."""
+    while daemon.parts.store.in_place():
+        await asyncio.sleep(limits.DOOR_LOOK_S)
+    log.warning("the store was taken away")
+    leave()
 
 
 async def _watch_door(home: Path, path: str, lock: int, leaving: threading.Event, leave: Callable[[], None]) -> None:
@@ -340,7 +366,12 @@ def _tell_address(home: Path, path: str) -> None:
 
 def _write(path: Path, content: bytes) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_bytes(content)
+    try:
+        draft.write_bytes(content)
+    except OSError:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
     _make_way(path)
     draft.replace(path)
 
@@ -350,4 +381,5 @@ def _forget_address(home: Path) -> None:
     known = address.read(os.fsencode(home))
     if known is not None and known.pid == os.getpid():
         for name in ("address", "status.json"):
-            (home / "run" / name).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # one that stays names a process that is gone, and is passed over
+                (home / "run" / name).unlink()

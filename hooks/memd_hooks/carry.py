@@ -215,17 +215,30 @@ def _owns(home: bytes) -> bool:
 
 
 def _spool(home: bytes, hook: wire.Hook) -> None:
-    """Write a call that must not be lost into the spool, whole or not at all. Without a writable disk it is lost in silence."""
+    """Write a call that must not be lost into the spool, whole or not at all.
+
+    Where there is no room for it an empty file says so, which takes none; without a writable disk it is lost in silence.
+    """
     is_empty = not hook.stdin and hook.event != wire.GIT_COMMIT
     if hook.event not in wire.SPOOLED_EVENTS or hook.is_probe or is_empty:
         return
     directory = home + b"/spool"
     at_ns = time.time_ns()
     content = wire.encode_spool(wire.Spooled(hook, at_ns))
+    name = wire.spool_name(hook.request_id, at_ns)
     try:
         _make_directory(directory)
         if _size(directory) + len(content) <= wire.SPOOL_MAX_BYTES:
-            _write_whole(directory, wire.spool_name(hook.request_id, at_ns), content)
+            return _write_whole(directory, name, content)
+    except OSError:
+        pass
+    if hook.event in wire.LOST_EVENTS:
+        _mark_lost(directory + b"/" + name.replace(wire.SPOOL_SUFFIX, wire.LOST_SUFFIX))
+
+
+def _mark_lost(file: bytes) -> None:
+    try:
+        _write_file(file, b"", posix.O_EXCL)
     except OSError:
         return
 
@@ -262,7 +275,15 @@ def _make_directory(directory: bytes) -> None:
 
 
 def _may_start(home: bytes, event: str) -> bool:
-    return event == wire.SESSION_START or not posix.access(home + b"/run/stopped", posix.F_OK)
+    return event == wire.SESSION_START or not (posix.access(home + b"/run/stopped", posix.F_OK) or _was_refused(home))
+
+
+def _was_refused(home: bytes) -> bool:
+    """Whether a daemon said lately that it cannot serve this home: the next would say it again, and nobody has mended it yet."""
+    try:
+        return 0 <= time.time() - posix.stat(home + b"/run/refused").st_mtime <= wire.REFUSED_S
+    except OSError:
+        return False
 
 
 def _start_successor(home: bytes) -> None:
@@ -279,7 +300,7 @@ def _start(home: bytes, hook: wire.Hook, clock: _Clock) -> None:
         return
     clock.allow(wire.STARTING_DEADLINE_MS)
     hook.deadline_ns = clock.answer_ns
-    while isinstance(_carry(home, hook), link.Unreachable) and spawn.start(home):
+    while isinstance(_carry(home, hook), link.Unreachable) and not _was_refused(home) and spawn.start(home):
         time.sleep(wire.POLL_MS / 1_000)
 
 

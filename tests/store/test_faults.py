@@ -16,7 +16,16 @@ import msgspec
 import pytest
 from tests.store.making import HERE, Pen, event, fresh_uid, recorded
 
-from memd_daemon.errors import MemdError, NetworkFileSystem, StoreDamaged, StoreFull, StoreNewer, StoreReadOnly
+from memd_daemon.errors import (
+    DiskFailing,
+    DiskReadOnly,
+    MemdError,
+    NetworkFileSystem,
+    StoreDamaged,
+    StoreFull,
+    StoreNewer,
+    StoreReadOnly,
+)
 from memd_daemon.limits import STORE_FORMAT
 from memd_daemon.model import event as ev
 from memd_daemon.store import keys
@@ -174,9 +183,9 @@ def _recorded_or_full(pen: Pen) -> bytes | None:
     ("raised", "told"),
     [
         ((lmdb.PanicError, -30795), StoreDamaged),
-        ((lmdb.Error, errno.EIO), StoreDamaged),
+        ((lmdb.Error, errno.EIO), DiskFailing),
         ((lmdb.DiskError, errno.ENOSPC), StoreFull),
-        ((lmdb.Error, errno.EROFS), StoreReadOnly),
+        ((lmdb.Error, errno.EROFS), DiskReadOnly),
     ],
 )
 def test_a_commit_that_failed_leaves_a_store_that_works(
@@ -290,7 +299,7 @@ def test_a_file_that_is_none_of_ours_is_refused(home: Path, words: bytes) -> Non
 
 
 def test_a_newer_store_is_left_untouched(home: Path) -> None:
-    """AT11. Refused with both numbers, byte for byte and to its times as it was, however often it is tried; no new file beside it."""
+    """AT11. Refused with both numbers, byte for byte and to its times as it was, however often it is tried."""
     store = open_store(home)
     Pen(store).record()
     store.write(lambda txn: txn.kv.put(keys.META, keys.META_FORMAT, keys.number(STORE_FORMAT + 1)))

@@ -137,6 +137,13 @@ def _has_daemon(python: str) -> bool:
         return False
 
 
+def _told(seen: Seen) -> Iterator[Fault]:
+    """What the daemon says of its store and its disk, or said when it refused to serve."""
+    for problem in seen.status["problems"]:
+        if code := problem.get("code"):
+            yield Fault(code, problem["what"], problem["fix"])
+
+
 def _breaker(seen: Seen) -> Iterator[Fault]:
     """After a missed deadline hooks wait a short while only."""
     try:
@@ -205,6 +212,7 @@ LOOKS: tuple[Callable[[Seen], Iterator[Fault]], ...] = (
     _keys,
     _launcher,
     _daemon,
+    _told,
     _breaker,
     _hooks,
     _spool,

@@ -80,10 +80,19 @@ def _without_daemon(home: Path, nobody: Unreachable) -> dict[str, Any]:
         queue={},
         sessions=[],
         people=[],
-        problems=[] if is_down else [{"what": nobody.message, "fix": "`memd restart`"}],
+        problems=_refusal(home) if is_down else [{"what": nobody.message, "fix": "`memd restart`"}],
     )
     told: dict[str, Any] = msgspec.to_builtins(blank)
     return told
+
+
+def _refusal(home: Path) -> list[dict[str, str]]:
+    """Why the last daemon did not serve, in its own words."""
+    from memd_client.spawn import refusal
+
+    said = refusal(os.fsencode(home))
+    fix = "do as it says, then `memd start`"
+    return [] if said is None else [{"code": "daemon-refused", "what": f"memd does not start: {said}", "fix": fix}]
 
 
 def _spool(home: Path) -> dict[str, Any]:

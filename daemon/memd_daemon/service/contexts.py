@@ -148,7 +148,7 @@ def _before(ledger: LedgerSnapshot, event: HookEvent, client: Client | None, res
 def is_owed(context: Context, now_ms: int) -> bool:
     """Whether the start's bundle is to be told: it never was, or its offer was lost; one still open waits for its receipt."""
     if context.bundle == OFFERED:
-        return now_ms - context.bundle_at > limits.OFFER_OPEN_MS
+        return abs(now_ms - context.bundle_at) > limits.OFFER_OPEN_MS  # also where the clock was set back since
     return context.bundle != DELIVERED
 
 

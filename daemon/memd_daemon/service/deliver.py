@@ -123,6 +123,12 @@ class Deliverer:
         self.counts.fired(hook.harness, hook.event, self._parts.now_ms(), took_us)
         return stdout
 
+    def kept(self, hook: wire.Hook) -> bool:
+        """Whether the prompt of a call that could not be answered is stored all the same."""
+        request = self._open.get(hook.request_id)
+        with self._parts.store.read() as snapshot:
+            return request is not None and snapshot.turn_of_request(request) is not None
+
     def _answer(self, hook: wire.Hook, pid: int) -> bytes:
         harness = self._harnesses.get(hook.harness)
         event = self._understood(harness, hook)

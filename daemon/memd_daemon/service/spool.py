@@ -4,10 +4,14 @@ A file holds raw text, so it goes as soon as its turn is on disk. What cannot be
 the way of nothing: it stays until `wire.SPOOL_MAX_AGE_S`, then it is removed, and `status` tells how many were. Only what the
 store refuses for now (a full disk) waits for as long as it takes, and those behind it wait too.
 
+A prompt or a commit for which a hook found no room left an empty file, which is counted and taken away: `status` tells of it for
+`limits.LOST_TOLD_DAYS`.
+
 Only this user's regular files of a hook's size are read; no link is followed, no FIFO waited for. A prompt waits for so many files
 or so long; what is left then is taken in behind it, in the order of the names.
 """
 
+import contextlib
 import logging
 import os
 import stat
@@ -31,9 +35,19 @@ log: Final = logging.getLogger("memd.spool")
 DROPPED: Final = "spool/dropped"
 """Setting: how many unreadable files were dropped."""
 
+LOST: Final = "spool/lost"
+"""Setting: how many calls were lost, and when memd last learned of one, as `count at_ms`."""
+
 _OPENING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK | os.O_NOFOLLOW
 
-_FOR_NOW: Final = (errors.StoreFull, errors.StoreReadOnly, errors.StoreDamaged, errors.Stopping)
+_FOR_NOW: Final = (
+    errors.StoreFull,
+    errors.StoreReadOnly,
+    errors.StoreDamaged,
+    errors.StoreMoved,
+    errors.DiskFailing,
+    errors.Stopping,
+)
 """What the store refuses whatever is asked of it, until that passes or somebody mends it."""
 
 
@@ -86,6 +100,7 @@ class Spool:
         self._left = {path: self._left[path] for path in paths if path in self._left}
         taken = 0
         try:
+            _count_lost(self._parts)
             for path in paths:
                 if path in self._left and not self._is_another(path):
                     continue
@@ -140,12 +155,36 @@ class Spool:
 
 def waiting(home: Path) -> list[Path]:
     """Spooled files, oldest first."""
-    suffix = os.fsdecode(wire.SPOOL_SUFFIX)
+    return _named(home, wire.SPOOL_SUFFIX)
+
+
+def _named(home: Path, suffix: bytes) -> list[Path]:
     try:
-        found = [path for path in (home / "spool").iterdir() if path.name.endswith(suffix)]
+        found = [path for path in (home / "spool").iterdir() if path.name.endswith(os.fsdecode(suffix))]
     except OSError:
         return []
     return sorted(path for path in found if not path.name.startswith("."))
+
+
+def _count_lost(parts: Parts) -> None:
+    """Counts what hooks could not keep, and takes their marks away. Raises what the store refuses."""
+    marks = _named(parts.home, wire.LOST_SUFFIX)
+    if not marks:
+        return
+    parts.store.write(
+        lambda txn: txn.put_setting(LOST, b"%d %d" % (lost_in(txn.setting(LOST))[0] + len(marks), parts.now_ms()))
+    )
+    for mark in marks:
+        with contextlib.suppress(OSError):
+            mark.unlink()
+    log.warning("%d calls were lost: hooks had no room for them", len(marks))
+
+
+def lost_in(stored: bytes | None) -> tuple[int, int]:
+    """(how many calls were lost, Unix ms when memd last learned of one) from the setting's bytes."""
+    words = (stored or b"").split()
+    count, at_ms = (int(word) if word.isdigit() else 0 for word in (*words, b"", b"")[:2])
+    return count, at_ms
 
 
 def _seen(path: Path) -> os.stat_result | None:

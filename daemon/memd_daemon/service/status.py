@@ -129,7 +129,14 @@ def _spool(parts: Parts, snapshot: Snapshot) -> dict[str, Any]:
         "waiting": len(sizes),
         "bytes": sum(sizes),
         "dropped": spool.dropped_in(snapshot.setting(spool.DROPPED)),
+        "lost": _lost(parts, snapshot),
     }
+
+
+def _lost(parts: Parts, snapshot: Snapshot) -> int:
+    """Calls that hooks had no room for, where the last of them was not long ago."""
+    count, at_ms = spool.lost_in(snapshot.setting(spool.LOST))
+    return count if parts.now_ms() - at_ms < limits.LOST_TOLD_DAYS * limits.TIME_MS_PER_DAY else 0
 
 
 def _people(parts: Parts, snapshot: Snapshot) -> list[dict[str, Any]]:
@@ -164,8 +171,41 @@ def _sessions(parts: Parts) -> list[dict[str, Any]]:
     ]
 
 
+def _disk(parts: Parts) -> list[dict[str, str]]:
+    """What keeps the store from being written: as the file system tells it now, else as the last write met it."""
+    home = parts.home
+    try:
+        disk = os.statvfs(home / "store" / "log")
+    except OSError:
+        what, fix = f"the store in {home} is gone", "put it back, or `memd restart` begins a new one"
+        return [{"code": "store-gone", "what": what, "fix": fix}]
+    if disk.f_flag & os.ST_RDONLY:
+        what = f"{home} lies on a file system that is mounted read-only: nothing is recorded"
+        return [{"code": "disk-read-only", "what": what, "fix": "mount it for writing; memd goes on by itself"}]
+    if disk.f_bavail * disk.f_frsize < limits.DISK_FULL_BYTES:
+        what = f"the disk of {home} is full: nothing is recorded"
+        return [{"code": "disk-full", "what": what, "fix": "free some space; memd goes on by itself"}]
+    if parts.store.trouble is not None:
+        fix = "look into the system's log (`dmesg`) and `memd logs`; memd goes on when the disk does"
+        return [
+            {
+                "code": parts.store.trouble.code,
+                "what": f"the last write was not taken: {parts.store.trouble}",
+                "fix": fix,
+            }
+        ]
+    return []
+
+
 def _problems(parts: Parts, spooled: dict[str, Any]) -> list[dict[str, str]]:
-    problems = []
+    problems = _disk(parts)
+    if spooled["lost"]:
+        problems.append(
+            {
+                "what": f"{spooled['lost']} prompts or commits came while there was no room for them, and are not kept",
+                "fix": "keep some space free on the disk of memd's home; say again what memd should know",
+            }
+        )
     if spooled["dropped"]:
         problems.append(
             {

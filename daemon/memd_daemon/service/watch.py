@@ -108,6 +108,7 @@ def _damage(faults: Sequence[Fault]) -> dict[str, str]:
     first = faults[0]
     more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
     return {
+        "code": "store-damaged",
         "what": f"the store is damaged: {first.where} {first.what}{more}",
         "fix": f"`memd verify` names every place; {first.remedy}",
     }

@@ -13,7 +13,16 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from memd_daemon.errors import FolderUnsafe, MemdError, NetworkFileSystem, StoreDamaged, StoreFull, StoreReadOnly
+from memd_daemon.errors import (
+    DiskFailing,
+    DiskReadOnly,
+    FolderUnsafe,
+    MemdError,
+    NetworkFileSystem,
+    StoreDamaged,
+    StoreFull,
+    StoreReadOnly,
+)
 from memd_daemon.limits import DISK_FULL_BYTES
 
 DIRECTORY_MODE: Final = 0o700
@@ -36,15 +45,19 @@ SYNC_MARKS: Final = (".dropbox.cache", ".stfolder", ".owncloudsync.log", ".nextc
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM})
-_UNWRITABLE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_UNWRITABLE: Final = frozenset({errno.EACCES, errno.EPERM})
 
 
 def typed(code: int, words: str, folder: Path) -> MemdError:
     """The error of memd for an errno from below."""
     if code in _FULL:
         return StoreFull()
+    if code == errno.EROFS:
+        return DiskReadOnly(folder)
     if code in _UNWRITABLE:
         return StoreReadOnly(folder)
+    if code == errno.EIO:
+        return DiskFailing(words)
     return StoreDamaged(words)
 
 

@@ -46,6 +46,7 @@ class Environment(Protocol):
     def let_go(self) -> None: ...
     def copying(self) -> contextlib.AbstractContextManager[tuple[Reading, Callable[[int], None]]]: ...
     def flaws(self) -> Sequence[tuple[int, str, str]]: ...
+    def is_in_place(self) -> bool: ...
     def close(self) -> None: ...
 
 
@@ -63,6 +64,7 @@ class GroupStore:
 
     def __init__(self, environment: Environment, info: StoreInfo) -> None:
         self.info = info
+        self.trouble: MemdError | None = None
         self._environment = environment
         self.trusted = Trusted()
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -140,6 +142,9 @@ class GroupStore:
     def flaws(self) -> Sequence[tuple[int, str, str]]:
         return self._environment.flaws()
 
+    def in_place(self) -> bool:
+        return self._environment.is_in_place()
+
     @contextlib.contextmanager
     def copying(self) -> Iterator[tuple[LogSnapshot, Callable[[int], None]]]:
         """A snapshot, and what writes a copy of it to a descriptor (lmdb_copy.py)."""
@@ -203,6 +208,9 @@ class GroupStore:
             outcomes = self._environment.write_all([self._inside(job) for job in jobs], syncing)
         except BaseException as error:  # noqa: BLE001 - nothing is on disk: each caller is told, and the writer lives on
             outcomes = [(None, error)] * len(jobs)
+            self.trouble = error if isinstance(error, MemdError) and not isinstance(error, Stopping) else None
+        else:
+            self.trouble = None
         syncing()
         for job, (result, raised) in zip(jobs, outcomes, strict=True):
             if raised is None:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from memd_daemon.limits import LEDGER_PAGE_ROWS, TOLD_KNOWN_MAX
+from memd_daemon.limits import HYBRID_TIME_MAX, LEDGER_PAGE_ROWS, OFFER_OPEN_MS, TOLD_KNOWN_MAX
 from memd_daemon.model.delivery import NO_NOTES, Context, DeliveredNote, Delivery, DeliveryState, Hold, HoldOutcome
 from memd_daemon.model.tool_result import ToolResult
 from memd_daemon.store import keys, results
@@ -103,13 +103,15 @@ class TableLedgerSnapshot:
         return None if raw is None else raw[8:]
 
     def standing(self, session: str, agent: str, epoch: int, *, open_since: int = 0) -> Mapping[bytes, bytes]:
-        """``open_since``: an offer made earlier (UTC, Unix ms) and never receipted is counted as lost."""
+        """``open_since``: an offer made earlier (UTC, Unix ms), or by a clock that has been set back since, and never receipted is
+        counted as lost."""
         known = self._epoch(session, agent, epoch)
         if known.settled is not None:
             return known.settled
+        open_until = open_since + 2 * OFFER_OPEN_MS if open_since else HYBRID_TIME_MAX
         found: dict[bytes, bytes] = {}
         for uid, row in known.rows:
-            digest = row.offered if row.offered and row.offered_at >= open_since else row.delivered
+            digest = row.offered if row.offered and open_since <= row.offered_at <= open_until else row.delivered
             if digest:
                 found[uid] = digest
         return found

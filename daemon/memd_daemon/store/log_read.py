@@ -13,7 +13,7 @@ import msgspec
 
 from memd_client import signing
 from memd_daemon.errors import StoreDamaged
-from memd_daemon.limits import SALT_BYTES
+from memd_daemon.limits import HYBRID_TIME_MAX, SALT_BYTES
 from memd_daemon.model import fold, trust
 from memd_daemon.model.event import Header, Stored, blob_digest, commit_digest, decode_event, event_digest
 from memd_daemon.model.note import Note, decode_note, encode_note
@@ -361,12 +361,12 @@ class LogSnapshot:
             if turn is not None:
                 yield turn
 
-    def turns_after(self, number: int, before: int, most: int) -> list[Turn]:
+    def turns_after(self, number: int, before: int, most: int, *, ahead: int = HYBRID_TIME_MAX) -> list[Turn]:
         found: list[Turn] = []
         row = self.kv.seek(keys.TURNS, keys.number(number + 1))
         while row is not None and len(found) < most:
             turn = decode_turn(row[1])
-            if turn.at >= before:
+            if before <= turn.at <= ahead:
                 break
             found.append(turn)
             row = self.kv.seek(keys.TURNS, row[0] + b"\0")

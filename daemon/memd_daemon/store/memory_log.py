@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from memd_daemon.errors import Stopping
+from memd_daemon.errors import MemdError, Stopping
 from memd_daemon.limits import NS_PER_MS, STORE_FORMAT
 from memd_daemon.model.ids import uuid7
 from memd_daemon.store import keys
@@ -203,6 +203,11 @@ class MemoryStore:
     def flaws(self) -> Sequence[tuple[int, str, str]]:
         """There is no file."""
         return ()
+
+    trouble: MemdError | None = None
+
+    def in_place(self) -> bool:
+        return True
 
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
         return rebuild(self.write, lambda: None, progress)

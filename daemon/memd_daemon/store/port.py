@@ -18,6 +18,8 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from memd_daemon.errors import MemdError
+from memd_daemon.limits import HYBRID_TIME_MAX
 from memd_daemon.model.burst import BurstNote
 from memd_daemon.model.delivery import Context, Delivery, Hold, HoldOutcome
 from memd_daemon.model.event import Stored
@@ -145,9 +147,9 @@ class Snapshot(Protocol):
         """Newest first."""
         ...
 
-    def turns_after(self, number: int, before: int, most: int) -> list[Turn]:
+    def turns_after(self, number: int, before: int, most: int, *, ahead: int = HYBRID_TIME_MAX) -> list[Turn]:
         """The turns behind that number, oldest first: ``most`` at most, and up to the first that is not older than ``before``
-        (UTC, Unix ms)."""
+        (UTC, Unix ms); one of a time after ``ahead`` is gone over."""
         ...
 
     def raised(self, number: int) -> Raised | None:
@@ -260,6 +262,13 @@ class Store(Protocol):
 
     def flaws(self) -> Sequence[tuple[int, str, str]]:
         """What of the file underneath cannot be followed: (page, table, what) each."""
+        ...
+
+    trouble: MemdError | None
+    """Why the last write was not put on disk, whatever was asked of it; None where it was."""
+
+    def in_place(self) -> bool:
+        """Whether the file is still the one that was opened: not deleted, moved, or exchanged for another."""
         ...
 
     def read(self) -> AbstractContextManager[Snapshot]: ...
