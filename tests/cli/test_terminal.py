@@ -1,11 +1,12 @@
 """What only a person can do, done at a terminal: keys, endorsements, changes of what was endorsed."""
 
 import re
+import socket
 import stat
 
 import pytest
 
-from tests.cli.world import PASSPHRASE, World
+from tests.cli.world import PASSPHRASE, World, converse
 
 CODE = re.compile(r"^ +((?:[0-9A-Z]{4}-){8}[0-9A-Z]{4})$", re.MULTILINE)
 ASKED = "assphrase: "
@@ -168,3 +169,13 @@ def test_an_agents_shell_on_a_terminal_proposes(enrolled: World) -> None:
     assert code == 0
     assert "proposed, not done" in shown
     assert ASKED not in shown
+
+
+def test_a_terminal_that_shows_half_a_character_at_a_time_is_read_whole() -> None:
+    """As it does on a busy machine: no line that was shown may count as missing."""
+    person, terminal = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # each message is one read
+    with person, terminal:
+        text = "│ rule 001: dö it\n<exit 0>\n".encode()
+        for at in range(len(text)):
+            terminal.send(text[at : at + 1])
+        assert converse(person.fileno(), []) == (0, "│ rule 001: dö it\n<exit 0>")

@@ -1,5 +1,6 @@
 """What the tests of the command line share: `memd` as a process, in a home of its own, with and without a terminal."""
 
+import codecs
 import contextlib
 import json
 import os
@@ -113,7 +114,7 @@ class World:
         )
         os.close(terminal)
         try:
-            return _converse(person, list(answers))
+            return converse(person, list(answers))
         finally:
             os.write(person, b"\n")  # the process that waited with the terminal open may end
             process.wait(WAIT_S)
@@ -133,12 +134,14 @@ def end_daemons_of(home: Path) -> None:
                 os.kill(int(process.name), signal.SIGKILL)
 
 
-def _converse(person: int, answers: list[tuple[str, str]]) -> tuple[int, str]:
+def converse(person: int, answers: list[tuple[str, str]]) -> tuple[int, str]:
+    """Reads what a terminal shows until the command has ended, and types each answer when its question shows."""
     seen, read_up_to, end = "", 0, time.monotonic() + WAIT_S
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a busy machine gives half a character to one read
     while (exited := EXITED.search(seen)) is None:
         assert time.monotonic() < end, f"waited in vain for {answers[:1] or 'the end'}; the terminal shows\n{seen}"
         if select.select([person], [], [], 1.0)[0]:
-            seen += os.read(person, 65_536).decode("utf-8", "replace")
+            seen += decoder.decode(os.read(person, 65_536))
         if answers and answers[0][0] in seen[read_up_to:]:
             read_up_to = len(seen)
             os.write(person, answers.pop(0)[1].encode() + b"\n")
