@@ -12,7 +12,7 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import limits
-from memd_daemon.frames.history import LOCAL, burst_line, event_line, flag_line, head, telling_line
+from memd_daemon.frames.history import LOCAL, Line, burst_line, event_line, flag_line, head, telling_line
 from memd_daemon.model.burst import CLEARED, BurstEvent, events_of
 from memd_daemon.model.delivery import Delivery, DeliveryState
 from memd_daemon.model.event import Stored, payload_of, texts_of
@@ -137,9 +137,14 @@ def _tellings(row: Iterable[Delivery]) -> Iterator[TellingView]:
 
 
 def _local_out(parts: Parts, row: TellingView | Local) -> api.EventOut:
-    if isinstance(row, TellingView):
-        return _telling_out(parts, row)
-    return _burst_out(parts, row) if isinstance(row, BurstEvent) else _flag_out(parts, row)
+    match row:
+        case TellingView():
+            return _telling_out(parts, row)
+        case BurstEvent():
+            line, session = burst_line(row, parts.tags), row.note.cleared_by if row.type == CLEARED else ""
+            return _noticed_out(row, line, session=session, last_at=iso(row.at))
+        case StaleFlag():
+            return _noticed_out(row, flag_line(row, parts.tags), times=row.times, last_at=iso(row.last_at))
 
 
 def _burst(parts: Parts, uid: bytes) -> list[BurstEvent]:
@@ -147,15 +152,15 @@ def _burst(parts: Parts, uid: bytes) -> list[BurstEvent]:
     return events_of(one) if one is not None else []
 
 
-def _burst_out(parts: Parts, one: BurstEvent) -> api.EventOut:
-    line = burst_line(one, parts.tags)
+def _noticed_out(one: Local, line: Line, *, session: str = "", times: int = 1, last_at: str) -> api.EventOut:
+    """What memd itself noticed on this machine: of its ground, of a burst."""
     return api.EventOut(
         uid="",
         type=one.type,
         at=iso(one.at),
         actor="system",
         surface="",
-        session=one.note.cleared_by if one.type == CLEARED else "",
+        session=session,
         signed=False,
         effect="applied",
         line=line.text,
@@ -163,28 +168,8 @@ def _burst_out(parts: Parts, one: BurstEvent) -> api.EventOut:
         who=LOCAL,
         what=line.what,
         local=True,
-        last_at=iso(one.at),
-    )
-
-
-def _flag_out(parts: Parts, flag: StaleFlag) -> api.EventOut:
-    line = flag_line(flag, parts.tags)
-    return api.EventOut(
-        uid="",
-        type=flag.type,
-        at=iso(flag.at),
-        actor="system",
-        surface="",
-        session="",
-        signed=False,
-        effect="applied",
-        line=line.text,
-        when=line.when,
-        who=LOCAL,
-        what=line.what,
-        local=True,
-        times=flag.times,
-        last_at=iso(flag.last_at),
+        times=times,
+        last_at=last_at,
     )
 
 
