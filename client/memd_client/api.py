@@ -84,6 +84,9 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 class Remember(Request, frozen=True):
     VERB = "remember"
     REPLY = Remembered
+    stated: int = (
+        0  # of a directive: the turn in which the user typed all of it, where it is told as their words; else 0
+    )
 
     content: str
     kind: str = "finding"

@@ -2,11 +2,13 @@
 
 import json
 import os
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from memd_client import api
+from memd_client.cli.app import run
 from tests.cli.world import World
 
 
@@ -16,7 +18,7 @@ def test_remember_answers_with_the_id_and_what_is_near(world: World) -> None:
     assert plain.code == 0
     assert plain.out.decode().startswith("[")
     told = world.memd("remember", "The linter runs before all the tests.", "--json").json
-    assert set(told) == {"id", "uid", "near", "conflicts", "tombstones", "told", "kept"}
+    assert set(told) == {"id", "uid", "near", "conflicts", "tombstones", "told", "stated", "kept"}
     first = int(plain.out.decode()[1:].partition("]")[0])
     assert (told["near"], told["kept"]) == ([first], False)
     again = world.memd("remember", "The linter runs before the tests.").out.decode()
@@ -121,6 +123,23 @@ def test_a_list_tells_what_befell_a_note_in_words(world: World) -> None:
     assert "[closed] Rename" in rows[f"[{task}]"]
     assert world.memd("unsupersede", str(old), "--json").json["effect"] == "applied"
     assert b"[superseded] Invoices" not in world.memd("list", "--superseded", "--all").out
+
+
+@pytest.mark.parametrize(
+    ("stated", "line"),
+    [
+        (0, "told as unendorsed memory until you endorse it: `memd promote 7 --to human`"),
+        (3, "told as what you said in turn 3; to endorse it, `memd promote 7 --to human`"),
+    ],
+)
+def test_a_rule_in_your_own_words_is_not_called_unendorsed_memory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, stated: int, line: str
+) -> None:
+    """It is told as what you said; signing it is still yours to do."""
+    monkeypatch.setenv("MEMD_HOME", str(tmp_path))
+    monkeypatch.setattr("memd_client.memd.Memd.remember", lambda *_, **__: api.Remembered(id=7, uid="", stated=stated))
+    assert run(["remember", "Never push to main.", "--kind", "directive"]) == 0
+    assert line in capsys.readouterr().out
 
 
 def test_a_write_says_what_else_it_did(world: World) -> None:

@@ -126,6 +126,10 @@ def notes() -> dict[str, NoteView]:
         ),
         "not looked at": make_view(ground=(GroundStatus(path="a.py", unknown=True),)),
         "ground not known": make_view(anchors=(Anchor(path="a.py"),)),
+        "of another repository": make_view(anchors=(Anchor(path="a.py"),), scope_label="other", elsewhere=True),
+        "of every repository": make_view(
+            anchors=(Anchor(path="a.py"),), scope="global", scope_label="global", elsewhere=True
+        ),
         "absent here": make_view(ground=(GroundStatus(path="a.py", signal="absent"), GroundStatus(path="b.py"))),
         "process": make_view(process=True, content=ci, last_confirmed_at=LATER),
         "proxy stands": make_view(**proxy(), last_confirmed_at=LATER),

@@ -110,6 +110,20 @@ def test_no_tool_makes_a_person_s_word(world: World) -> None:
     within(world, work)
 
 
+def test_a_note_stands_on_proxies_as_at_the_command_line(world: World) -> None:
+    """A whole file for a process, told as that when it changes; a part of one is refused."""
+
+    async def work(client: ClientSession) -> None:
+        id_ = await recorded(client, "The build resolves every dependency anew.", proxies=["app.py"])
+        (anchor,) = world.memd("show", str(id_), "--json").json["anchors"]
+        assert (anchor["path"], anchor["proxy"]) == ("app.py", True)
+        text, is_error = await call(client, "remember", content="It is pinned.", proxies=["app.py::add"])
+        assert is_error
+        assert "a proxy stands for a process" in text
+
+    within(world, work)
+
+
 def test_a_directive_is_recorded_as_what_it_is(world: World) -> None:
     """Unendorsed, and the agent is told what the user would have to do."""
 

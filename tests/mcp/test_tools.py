@@ -19,7 +19,7 @@ NAMES = [
 ]  # fmt: skip
 READING = {"recall", "show", "decisions", "trace"}
 INSTRUCTIONS_MAX_TOKENS = 250  # they stand in every session
-TOOLS_MAX_TOKENS = 2_500
+TOOLS_MAX_TOKENS = 2_600
 
 each_tool = pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
 

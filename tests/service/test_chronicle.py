@@ -149,6 +149,22 @@ def test_a_note_on_two_ways_is_told_once(desk: Desk) -> None:
     assert f"is derived from [{root}] (above)" in told.text
 
 
+def test_a_turn_behind_two_notes_is_told_once(desk: Desk) -> None:
+    """Where two ways lead to it, the second only names it; a program gets it with each note."""
+    desk.start("s1")
+    desk.prompt("Never push to main. Ask before a force push.", "s1")
+    below = desk.remember("Force pushes are asked about.", evidence=[(1, "Ask before a force push.")])
+    top = desk.remember("Main is never pushed to.", derived_from=[str(below.id)], evidence=[(1, "Never push to main.")])
+    reply = trace(desk, top.id)
+    assert reply.text.count("Ask before a force push.") == 1
+    line = next(line for line in reply.text.split("\n") if line.startswith(f"memd: behind [{below.id}] stands"))
+    assert line.endswith(" (above)")
+    (step,) = reply.down
+    assert [(b.turn.turn, b.turn.text) for b in (*reply.behind, *step.behind) if b.turn] == [
+        (1, "Never push to main. Ask before a force push.")
+    ] * 2
+
+
 def test_a_trace_has_a_bound(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Past it the rest is counted and said."""
     monkeypatch.setattr(limits, "TRACE_STEPS_MAX", 3)

@@ -129,6 +129,15 @@ def test_what_was_typed_in_full_weighs_as_the_users(begun: Desk) -> None:
     assert factors() == {ids[0]: (0.25, 0.5), ids[1]: (0.25, 0.5)}
 
 
+def test_a_write_says_whether_its_rule_is_told_as_the_users_own(begun: Desk) -> None:
+    """So that nobody is told that it is unendorsed memory of an agent's; of what is no directive nothing is said."""
+    said(begun, RULE)
+    assert begun.remember(RULE, kind="directive", env=ENV_OF).stated == 1
+    assert begun.remember("Keep functions short.", kind="directive", env=ENV_OF).stated == 0
+    said(begun, NEVER)
+    assert begun.remember(NEVER, env=ENV_OF).stated == 0
+
+
 def test_a_rule_of_the_users_stands_between_endorsed_and_inferred_ones(begun: Desk) -> None:
     """Human before the user's own words before an agent's, whatever their priority."""
     person = Person(begun)

@@ -15,7 +15,8 @@ from memd_client.memd import BadUsage, Memd, Refused
 
 KINDS = "directive, task, gotcha, finding, decision"
 CLASSES = "human, agent, auto"
-UNENDORSED = "told as unendorsed memory until you endorse it: `memd promote {} --to human`"
+UNENDORSED = "told as unendorsed memory until you endorse it: `memd promote {id} --to human`"
+STATED = "told as what you said in turn {turn}; to endorse it, `memd promote {id} --to human`"
 SAME = ": where one says the same, keep one of them (`memd absorb {} REF`)"
 WRONG = ": revoke the one that is wrong"
 CLASS_STYLES = {"human": "green", "agent": "yellow", "auto": "dim"}
@@ -153,7 +154,8 @@ def remember(
             return
     happened = list(_happened(told))
     if kind == "directive" and not endorse and not told.kept:
-        happened.append(screen.spoken(UNENDORSED.format(told.id)))
+        line = STATED if told.stated else UNENDORSED
+        happened.append(screen.spoken(line.format(id=told.id, turn=told.stated)))
     _tell_remembered(told, happened)
 
 
@@ -183,6 +185,7 @@ def _emit_remembered(told: api.Remembered) -> None:
             "conflicts": told.conflicts,
             "tombstones": told.tombstones,
             "told": told.told,
+            "stated": told.stated,
             "kept": told.kept,
         }
     )

@@ -30,7 +30,7 @@ HOW: Final = {
 }
 """How two notes hang together, and the line that says so."""
 
-BEHIND: Final = "memd: behind [{id}] stands {turn}:"
+BEHIND: Final = "memd: behind [{id}] stands {turn}"
 USER_TURN: Final = "[user, turn {turn}], {date}"
 CLAIMED_TURN: Final = "[claimed user turn {turn}: {attestation}], {date}"
 GONE_TURN: Final = "turn {turn} ({attestation}), which is not kept here any more; what was bound of it"
@@ -61,26 +61,33 @@ def traced(
     told = {step.view.id: step.view for step in (*down, *up)} | {view.id: view}
     lines = [opening(weakest(told.values()), len(told)), text]
     lines.append((DOWN if down or behind else DOWN_NOTHING).format(id=view.id))
-    lines += _turns(view.id, behind, tags)
-    lines += [line for step in down for line in _step(step, tags)]
+    told_turns: set[tuple[int, str]] = set()
+    lines += _turns(view.id, behind, told_turns, tags)
+    lines += [line for step in down for line in _step(step, told_turns, tags)]
     lines.append((UP if up else UP_NOTHING).format(id=view.id))
-    lines += [line for step in up for line in _step(step, tags)]
+    lines += [line for step in up for line in _step(step, told_turns, tags)]
     lines += [LEFT_OUT.format(n=left_out)] if left_out else []
     return "\n".join([*lines, CLOSING])
 
 
-def _step(step: StepView, tags: Sequence[str]) -> list[str]:
+def _step(step: StepView, told_turns: set[tuple[int, str]], tags: Sequence[str]) -> list[str]:
     line = HOW[step.how].format(of=step.of, id=step.view.id)
     if not step.text:
         return [line + ABOVE]
-    return [line + ":", step.text, *_turns(step.view.id, step.behind, tags)]
+    return [line + ":", step.text, *_turns(step.view.id, step.behind, told_turns, tags)]
 
 
-def _turns(id_: int, behind: Sequence[BehindView], tags: Sequence[str]) -> list[str]:
+def _turns(id_: int, behind: Sequence[BehindView], told_turns: set[tuple[int, str]], tags: Sequence[str]) -> list[str]:
+    """The user's words behind a note; what stands above already, since two ways lead to it, is only named."""
     lines: list[str] = []
     for turn in behind:
-        lines.append(BEHIND.format(id=id_, turn=_named(turn, tags)))
-        lines.append(FURTHER + escape_content(turn.text or turn.excerpt, tags))
+        text = turn.text or turn.excerpt
+        line = BEHIND.format(id=id_, turn=_named(turn, tags))
+        if (turn.turn, text) in told_turns:
+            lines.append(line + ABOVE)
+            continue
+        told_turns.add((turn.turn, text))
+        lines += [line + ":", FURTHER + escape_content(text, tags)]
         lines += [MORE.format(n=turn.more_chars)] if turn.more_chars else []
     return lines
 

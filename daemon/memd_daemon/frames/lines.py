@@ -99,10 +99,20 @@ def _superseded(view: NoteView) -> list[str]:
 
 
 def _unchecked(view: NoteView, tags: Sequence[str]) -> list[str]:
+    """Files that nothing is known of now: there was no time, or they are no files of the place that asks."""
     unchecked = [target(g, tags) for g in view.ground if g.unknown]
+    line = words.WARNING_UNCHECKED
     if view.unchecked and not unchecked:
         unchecked = [target(a, tags) for a in view.note.anchors]
-    return [words.WARNING_UNCHECKED.format(anchors=", ".join(unchecked))] if unchecked else []
+        line = _not_looked_at(view)
+    return [line.format(anchors=", ".join(unchecked))] if unchecked else []
+
+
+def _not_looked_at(view: NoteView) -> str:
+    """Why nothing at all was looked at."""
+    if not view.elsewhere:
+        return words.WARNING_UNCHECKED
+    return words.WARNING_EVERYWHERE if view.note.scope == "global" else words.WARNING_ELSEWHERE
 
 
 def _absent(view: NoteView, tags: Sequence[str]) -> list[str]:

@@ -186,6 +186,11 @@ def line_instead(symbol: str, path: str, anchor: str) -> str:
     return f"memd reads no symbols in {path}; anchored to the one line where {symbol} stands: {anchor}"
 
 
+def from_root(path: str) -> str:
+    """A path, for somebody who stands below the repository's root and could take it for one from there."""
+    return f"{path}, from the repository's root"
+
+
 # --- a write that says what a note says already
 
 

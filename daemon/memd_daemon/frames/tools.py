@@ -38,6 +38,7 @@ DESCRIPTIONS: Final[dict[str, str]] = {
 
 # Parameters whose name does not say it.
 SOURCE: Final = "document:URL or tool:NAME, if read there"
+PROXIES: Final = "files that stand for a process, as a lockfile does"
 EVIDENCE: Final = "the user's words, exactly as in that turn"
 CONTRADICTS: Final = "the wrong note: revoked by this one"
 SUPERSEDES: Final = "the outdated note"
@@ -50,6 +51,9 @@ CONFLICTS: Final = "may conflict with {ids}: revoke the one that is wrong"
 REDACTED: Final = "a secret was taken out before it was stored"
 UNENDORSED: Final = (
     "told as unendorsed memory until the user endorses it at their own terminal: memd promote {id} --to human"
+)
+STATED: Final = (
+    "told as the user's own words, turn {turn}; only they endorse it, at their own terminal: memd promote {id} --to human"
 )
 
 DONE: Final[dict[str, str]] = {

@@ -67,6 +67,12 @@ WARNING_MORE_FALLEN: Final = "  WARNING: derived from {count} more notes that fe
 WARNING_SUPERSEDED: Final = "  WARNING: Superseded by [{id}] {date}: read that note as well. [superseded]"
 WARNING_CHANGED: Final = "  WARNING: These files changed after this note was written: {anchors}"
 WARNING_UNCHECKED: Final = "  WARNING: These files could not be looked at now: {anchors}"
+WARNING_ELSEWHERE: Final = (
+    "  WARNING: These files are in another repository, so they were not looked at from here: {anchors}"
+)
+WARNING_EVERYWHERE: Final = (
+    "  WARNING: This note holds in every repository, so these files were not looked at: {anchors}"
+)
 WARNING_VERIFY: Final = "  WARNING: Verify this note is still accurate before relying on it."
 VERDICT: Final = "  VERDICT: anchor changed since — verify: {anchors}"
 VERDICT_PROXY: Final = "; the process this note describes may have changed (proxy: {path}, last confirmed {date})"

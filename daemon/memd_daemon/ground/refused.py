@@ -1,10 +1,14 @@
 """What is wrong with an anchor that somebody wrote, as errors.py has it of everything else: the docstring is the message."""
 
-from memd_daemon.errors import Refused
+from memd_daemon.errors import AnchorNotAFile, Refused
 
 
 class AnchorInSeveralPlaces(Refused):
     """There is no {} in the current directory, and several elsewhere: anchor the one that is meant, by its path: {}."""
+
+
+class AnchorIsAFolder(AnchorNotAFile):
+    """{} is a folder, of which nothing could be compared: anchor the file in it that the note is about, or record the note with {say:`--under PATH`|`under`} where it holds in that folder alone."""  # noqa: E501
 
 
 class AnchorPartless(Refused):

@@ -148,6 +148,7 @@ class NoteView(msgspec.Struct, frozen=True, kw_only=True):
     replaced_by: int = 0  # the note that a contradiction named: the correction of this tombstone
     corrects: tuple[int, ...] = ()
     scope_label: str = "repo"  # "repo", "global", "session", or the repository's name where it is another one
+    elsewhere: bool = False  # its files are not those of the place that asks, so they are not looked at
     matched_path: str = ""  # the anchor that brought a gotcha here
     absorbed_by: int = 0
     damaged: bool = False  # its text is not the one that was recorded, or is lost: nothing of it is shown

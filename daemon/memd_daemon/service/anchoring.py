@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -78,6 +79,7 @@ class _Taking:
         self._parts, self._cwd, self._place = parts, cwd, place
         self._root = place.checkout.root
         self._sources: dict[str, Source] = {}
+        self._below_root = relative_path(self._root, cwd, ".") is not None  # the root itself is no path below it
 
     @cached_property
     def _commit(self) -> str:
@@ -118,7 +120,7 @@ class _Taking:
         """The path, from the checkout's root, of a file that was named. Raises what says why there is none."""
         inside = relative_path(self._root, self._cwd, given)
         if inside is None:
-            raise errors.AnchorOutside(shown(given), shown(self._root))
+            raise self._outside(given)
         if self._is_there(inside):
             return inside
         elsewhere = [] if given.startswith("/") else self._elsewhere(given)
@@ -127,9 +129,23 @@ class _Taking:
         if len(elsewhere) > 1:
             raise refused.AnchorInSeveralPlaces(shown(given), _choices(elsewhere))
         self.told.append(
-            told.found_elsewhere(*(target(ev.Anchor(path=p), self._parts.tags) for p in (given, *elsewhere)))
+            told.found_elsewhere(
+                target(ev.Anchor(path=given), self._parts.tags), self._from_root(ev.Anchor(path=elsewhere[0]))
+            )
         )
         return elsewhere[0]
+
+    def _from_root(self, anchor: ev.Anchor) -> str:
+        """As it is told to whoever stands in the current directory."""
+        named = target(anchor, self._parts.tags)
+        return told.from_root(named) if self._below_root else named
+
+    def _outside(self, given: str) -> errors.Refused:
+        """What is wrong with a path that leads to no file below the root: it may be the root."""
+        is_root = bool(given) and os.path.realpath(Path(self._cwd, given)) == os.path.realpath(self._root)
+        return (
+            refused.AnchorIsAFolder(shown(given)) if is_root else errors.AnchorOutside(shown(given), shown(self._root))
+        )
 
     def _meant(self, given: str) -> str:
         """What a part of a file that was written as other programs write it (`app.py:4`, `app.py#4-5`) is called here."""
@@ -153,6 +169,8 @@ class _Taking:
     def _of_file(self, given: str, path: str, is_proxy: bool) -> ev.Anchor:
         anchor = self._kept(ev.Anchor(path=path, proxy=is_proxy))
         digest = self._parts.ground.digest(self._root, path)
+        if digest is None and Path(located(self._root, path)).is_dir():
+            raise refused.AnchorIsAFolder(shown(given))
         if digest is None:
             raise errors.AnchorNotAFile(shown(given))
         return msgspec.structs.replace(anchor, digest=digest)
@@ -160,7 +178,7 @@ class _Taking:
     def _of_absence(self, split: Given) -> ev.Anchor:
         path = relative_path(self._root, self._cwd, split.path)
         if path is None:
-            raise errors.AnchorOutside(shown(split.path), shown(self._root))
+            raise self._outside(split.path)
         if self._is_there(path):
             raise refused.ClaimNotSo(shown(f"!{split.path}"), " (it exists)")
         return self._kept(ev.Anchor(form="claim", path=path, part=ABSENT))
@@ -223,7 +241,7 @@ class _Taking:
         anchor = self._kept(ev.Anchor(form="lines", path=split.path, part=f"L{lines[0]}"))
         tags = self._parts.tags
         symbol, path = (target(ev.Anchor(path=name), tags) for name in (split.part, split.path))
-        self.told.append(told.line_instead(symbol, path, target(anchor, tags)))
+        self.told.append(told.line_instead(symbol, path, self._from_root(anchor)))
         return taken(anchor, source, block)
 
     def _of_claim(self, split: Given, source: Source) -> ev.Anchor:

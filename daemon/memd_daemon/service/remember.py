@@ -13,7 +13,7 @@ from memd_daemon.frames.words import tombstone
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
-from memd_daemon.model.words import Actor, Belief, Currency, Provenance
+from memd_daemon.model.words import Actor, Belief, Currency, Kind, Provenance
 from memd_daemon.service import again, copied, ladder, lineage, quarantine, same, shown
 from memd_daemon.service.asker import UNKNOWN_AGENT, Asker, asker_of
 from memd_daemon.service.binding import Binding, Bound, binding_of, settled
@@ -25,7 +25,7 @@ from memd_daemon.service.people import PlanBook, SignedAct, key_in_use
 from memd_daemon.service.refs import held_by, note_at
 from memd_daemon.service.repos import GLOBAL, Place, place_of
 from memd_daemon.service.room import told_of_room
-from memd_daemon.service.views import view_of
+from memd_daemon.service.views import stated_turn, view_of
 from memd_daemon.service.wanted import Wanted, check
 from memd_daemon.store.port import Draft, Snapshot, Txn
 
@@ -119,7 +119,15 @@ def remember(parts: Parts, plans: PlanBook, request: api.Remember) -> api.Rememb
         quarantine.looked(parts, asker, [ready.others.same_as.uid], "same_as")
     _indexed(parts, id_, ready, words)
     told = ready.told + more + told_of_room(parts, wanted, place)
-    return msgspec.structs.replace(answer, id=id_, told=told, **_befell(parts, ready.others))
+    stated = _stated(parts, uid) if wanted.kind is Kind.DIRECTIVE else 0
+    return msgspec.structs.replace(answer, id=id_, told=told, stated=stated, **_befell(parts, ready.others))
+
+
+def _stated(parts: Parts, uid: bytes) -> int:
+    """The user's turn behind the new note, where it is framed as their own words; 0 where it is not (yet)."""
+    with parts.store.read() as snapshot:
+        note = snapshot.note(uid)
+        return stated_turn(parts, snapshot, note) if note is not None else 0
 
 
 def _ready(

@@ -63,6 +63,7 @@ class Remember(Taken, frozen=True):
     scope: Literal["repo", "global", "session"] = "repo"
     under: Path = ""
     anchors: Annotated[list[Path], Meta(max_length=limits.ANCHORS_MAX)] = []
+    proxies: Annotated[list[Path], Meta(description=words.PROXIES, max_length=limits.ANCHORS_MAX)] = []
     tags: Annotated[list[Line], Meta(max_length=limits.TAGS_MAX)] = []
     source: Annotated[Line, Meta(description=words.SOURCE)] = ""
     evidence: Evidence = []
@@ -185,6 +186,7 @@ def _remember(tools: Tools, taken: Remember, cwd: str) -> str:
         scope=taken.scope,
         under=taken.under,
         anchors=taken.anchors,
+        proxies=taken.proxies,
         tags=taken.tags,
         evidence=[(e.turn, e.excerpt) for e in taken.evidence],
         derived_from=[str(ref) for ref in taken.derived_from],
@@ -199,7 +201,7 @@ def _remember(tools: Tools, taken: Remember, cwd: str) -> str:
     if done.redacted:
         told.append(words.REDACTED)
     if taken.kind == "directive" and not done.kept:
-        told.append(words.UNENDORSED.format(id=done.id))
+        told.append((words.STATED if done.stated else words.UNENDORSED).format(id=done.id, turn=done.stated))
     return words.recorded(done.id, done.near, done.conflicts, done.tombstones, told, kept=done.kept)
 
 

@@ -68,6 +68,7 @@ def view_from_log(snapshot: Snapshot, note: Note, place: Place | None) -> NoteVi
         replaced_by=_replacement(snapshot, note),
         corrects=_ids(snapshot, note.corrects),
         scope_label=_scope_label(snapshot, note, place),
+        elsewhere=place is not None and not stands_in(note, place),
     )
 
 
@@ -96,12 +97,17 @@ def is_user_stated(parts: Parts, snapshot: Snapshot, note: Note, until_ns: int |
 
     ``until_ns``: a deadline (monotonic), past which only what is known counts.
     """
+    return stated_turn(parts, snapshot, note, until_ns) > 0
+
+
+def stated_turn(parts: Parts, snapshot: Snapshot, note: Note, until_ns: int | None = None) -> int:
+    """The turn behind a note that is framed as the user's own words, else 0."""
     if not note.evidence or note.provenance != Provenance.AGENT:
-        return False
+        return 0
     content = snapshot.text(note.shown.content)
     if not content or not spoken_in(parts, snapshot, note, content, until_ns).stated:
-        return False
-    return with_spoken(parts, snapshot, view_from_log(snapshot, note, None), until_ns).stated_turn > 0
+        return 0
+    return with_spoken(parts, snapshot, view_from_log(snapshot, note, None), until_ns).stated_turn
 
 
 def grounds_of(note: Note) -> Grounds:
