@@ -53,7 +53,7 @@ UNENDORSED: Final = (
     "told as unendorsed memory until the user endorses it at their own terminal: memd promote {id} --to human"
 )
 STATED: Final = (
-    "told as the user's own words, turn {turn}; only they endorse it, at their own terminal: memd promote {id} --to human"
+    "told as the user's own words, turn {turn}; only they endorse it, at their terminal: memd promote {id} --to human"
 )
 
 DONE: Final[dict[str, str]] = {
