@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from memd_client.asking import Count as Count
 from memd_client.asking import Request as Request
 from memd_client.policies import Policies as Policies
 from memd_client.policies import PoliciesReply as PoliciesReply
@@ -165,8 +166,8 @@ class ListNotes(Request, frozen=True):
     all_scopes: bool = False
     revoked: bool = False
     superseded: bool = False
-    limit: int = 50
-    offset: int = 0
+    limit: Count = 50
+    offset: Count = 0
 
 
 class ShowReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,8 +197,8 @@ class Log(Request, frozen=True):
     REPLY = LogReply
 
     ref: str
-    limit: int = 0  # 0: all
-    offset: int = 0  # of the newest
+    limit: Count = 0  # 0: all
+    offset: Count = 0  # of the newest
 
 
 class DecisionsReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -216,10 +217,10 @@ class Decisions(Request, frozen=True):
     REPLY = DecisionsReply
 
     ref: str = ""
-    around: int = 3  # neighbours on either side of ``ref``
+    around: Count = 3  # neighbours on either side of ``ref``
     all_scopes: bool = False
-    limit: int = 50  # without ``ref``: the newest so many; 0 is all
-    offset: int = 0  # of the newest, left out
+    limit: Count = 50  # without ``ref``: the newest so many; 0 is all
+    offset: Count = 0  # of the newest, left out
 
 
 class TraceReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -306,8 +307,8 @@ class Turns(Request, frozen=True):
 
     session: str = ""
     turn: int = 0  # only the turn of this number
-    limit: int = 50
-    offset: int = 0
+    limit: Count = 50
+    offset: Count = 0
 
 
 class DeliveriesReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -320,8 +321,8 @@ class Deliveries(Request, frozen=True):
     REPLY = DeliveriesReply
 
     session: str = ""
-    limit: int = 50
-    offset: int = 0
+    limit: Count = 50
+    offset: Count = 0
 
 
 class EnrolReply(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,8 +1,11 @@
 """What every request has in common. The requests themselves: api.py, policies.py."""
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+"""Of what is told or left out of a page. Another number is refused where the request is read."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -5,7 +5,7 @@ Times and the rule for changes are those of api.py, which has these names too. T
 
 import msgspec
 
-from memd_client.asking import Request
+from memd_client.asking import Count, Request
 
 
 class DecidedOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,4 +69,4 @@ class Why(Request, frozen=True):
     at: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     prompt: str = ""
-    limit: int = 20  # of the decided; 0 is all
+    limit: Count = 20  # of the decided; 0 is all

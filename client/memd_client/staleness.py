@@ -5,7 +5,7 @@ Times and the rule for changes are those of api.py, which has these names too.
 
 import msgspec
 
-from memd_client.asking import Request
+from memd_client.asking import Count, Request
 from memd_client.values import NoteOut
 
 
@@ -43,5 +43,5 @@ class Stale(Request, frozen=True):
     VERB = "stale"
     REPLY = StaleReply
 
-    limit: int = 50
-    offset: int = 0
+    limit: Count = 50
+    offset: Count = 0

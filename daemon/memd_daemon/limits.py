@@ -9,6 +9,7 @@ from typing import Final
 CONTENT_MAX_BYTES: Final = 8 * 1024  # one claim; what is longer is a document
 SUMMARY_MAX_CHARS: Final = 160  # what a tombstone quotes on one line
 LINE_MAX_CHARS: Final = 160  # every other free text that stands in a line of memd's own
+GIVEN_MAX_CHARS: Final = 128 * 1024  # of a content or a reason as it is given: redacted in 50 ms, and no key takes so much out
 REASON_MAX_BYTES: Final = 2 * 1024  # `show` has room for it; a line shows its first LINE_MAX_CHARS
 PUSHABLE_MAX_TOKENS: Final = 500  # a longer directive or gotcha could never arrive in its budget
 TAGS_MAX: Final = 20  # a header line stays a line
@@ -364,6 +365,8 @@ REDACT_VALUE_LOOKED_AT_CHARS: Final = 256  # of one value; what goes on behind t
 
 # --- index, as in model-choice.md
 EMBED_WINDOW_TOKENS: Final = 256  # the length the sentence model was trained for
+QUERY_BEGINNING_CHARS: Final = 24 * 1024  # searched for by words and vectors: 0.1 s at the worst
+QUERY_END_CHARS: Final = 8 * 1024  # likewise of a longer one, where a question stands behind a pasted log
 QUERY_WINDOW_TOKENS: Final = 1024  # of a prompt in the token table: what follows is mostly a pasted log
 BYTES_PER_TOKEN: Final = 4  # a run of letters without a space is one token to WordPiece, whatever its length
 EXACT_MAX_NOTES: Final = 10_000  # of one scope: below, comparing with every vector takes a few ms and misses none
@@ -407,6 +410,7 @@ SETTING_TURNS_MAX_DAYS: Final = 3_650  # ten years
 SETTING_PAUSE_MIN_MS: Final = 60 * 1000
 SETTING_PAUSE_MAX_MS: Final = 365 * 24 * 3600 * 1000  # a longer one has no end that anybody waits for
 SETTING_LISTED_MAX: Final = 100  # repositories in one list
+SETTING_NAME_MAX_CHARS: Final = 100  # of a mistyped one that are compared
 SETTING_NEAR_SHARE: Final = 0.5  # of a mistyped key, in common with the one that was probably meant
 
 # notices: memd's own lines at the top of a start's bundle
@@ -460,6 +464,7 @@ ID_SHOWN_CHARS: Final = (
     9  # of a session's or a subagent's id in a line: eight and an ellipsis tell two apart for a person
 )
 ROOM_RULES_MAX: Final = 500  # rules of one place: the largest budget has room for no more, at 16 tokens a frame
+WHY_PATHS_MAX: Final = 200  # that one question names: a millisecond each
 WHY_FILES_MAX: Final = 5  # of a note's files whose read and edit are foretold: more are asked for by name
 LOG_DELIVERIES_MAX: Final = (
     50_000  # the newest, looked through for those of one note: half a second; then the log says so

@@ -141,7 +141,7 @@ class Server:
         self._at_once: _Lane[Work] = _Lane(1, _on_thread_of(at_once))
         self._carried: _Lane[Carry] = _Lane(limits.MCP_IN_HAND_MAX, lambda carry, finish: carry(finish))
         self._lanes: tuple[_Lane[Any], ...] = (self._at_once, self._work, self._carried)
-        self._done: queue.SimpleQueue[tuple[_Lane[Any], bytes, list[bytes] | None]] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[_Lane[Any], bytes, bytes, list[bytes] | None]] = queue.SimpleQueue()
         self._bell = _Bell()
         self._leave_by: float | None = None  # monotonic seconds: when a stop waits no longer
         self._left: list[tuple[bytes, list[bytes]]] = []  # what carriers hear at the end
@@ -411,6 +411,8 @@ def _decoded(body: list[bytes], shape: type[api.Request]) -> api.Request:
         return msgspec.msgpack.decode(body[0] if body else b"", type=shape)
     except msgspec.DecodeError as problem:
         raise errors.BadRequest(told_back(str(problem), limits.LINE_MAX_CHARS)) from problem
+    except RecursionError:
+        raise errors.BadRequest("nested without an end") from None
 
 
 def error_body(refusal: errors.MemdError) -> bytes:

@@ -50,6 +50,7 @@ class Victim(Siege):
         self.settled()
         self.until_model()
         self.written(KNOWN, kind="gotcha", anchors=["app.py"])
+        self.written(f"Another note, to be tried on: {CANARY}.")
         self.quiet_is_served()
         self.idle_descriptors = self.descriptors()
 

@@ -45,6 +45,13 @@ def _by_note(near: Iterable[tuple[int, float]]) -> list[tuple[int, float]]:
     return list(best.items())
 
 
+def _looked_at(query: str) -> str:
+    """What is searched for of a query: of one that is mostly a pasted log its beginning and its end, where the question stands."""
+    if len(query) <= limits.QUERY_BEGINNING_CHARS + limits.QUERY_END_CHARS:
+        return query
+    return f"{query[: limits.QUERY_BEGINNING_CHARS]}\n{query[-limits.QUERY_END_CHARS :]}"
+
+
 class Lookup:
     """The indexes of one store as far as they are in. Safe to call from any thread."""
 
@@ -74,16 +81,16 @@ class Lookup:
         if self._embedder is None:
             return None
         with self._embedding:
-            return self._embedder.embed(text)
+            return self._embedder.embed(_looked_at(text))
 
     def table_vector(self, text: str) -> Any:
         """The token table's vector of a text, or None while it is not in."""
-        return self._table.vector(text) if self._table is not None else None
+        return self._table.vector(_looked_at(text)) if self._table is not None else None
 
     def by_words(self, query: str, scopes: Iterable[str]) -> list[tuple[int, float]]:
         """(id, score) of the notes of these scopes that the query's words find, best first: `find`'s half without a vector."""
         words = self._words
-        return words.search(query, scopes, limits.FUSION_CANDIDATES) if words is not None else []
+        return words.search(_looked_at(query), scopes, limits.FUSION_CANDIDATES) if words is not None else []
 
     def by_rarest(self, text: str, scopes: Iterable[str]) -> list[int]:
         """Ids of the notes of these scopes that share the rarest words of a text, best first: all that may say nearly the same."""
@@ -140,7 +147,7 @@ class Lookup:
         words = self._words
         if words is None:
             return lambda text: Match()
-        weighed = words.weigh(query)
+        weighed = words.weigh(_looked_at(query))
 
         def match(text: str) -> Match:
             found = words.evidence(weighed, text)

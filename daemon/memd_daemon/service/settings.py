@@ -58,7 +58,9 @@ def changed_from_default(parts: Parts, snapshot: Snapshot) -> list[api.SettingOu
 def _key(name: str) -> Key:
     key = KEYS.get(name)
     if key is None:
-        near = difflib.get_close_matches(name, KEYS, n=1, cutoff=limits.SETTING_NEAR_SHARE)
+        near = difflib.get_close_matches(
+            name[: limits.SETTING_NAME_MAX_CHARS], KEYS, n=1, cutoff=limits.SETTING_NEAR_SHARE
+        )
         meant = f" (did you mean `{near[0]}`?)" if near else ""
         raise errors.UnknownSetting(told_back(name), meant)
     return key

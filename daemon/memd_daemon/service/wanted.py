@@ -79,6 +79,8 @@ def check(parts: Parts, request: api.Remember, asker: Asker, place: Place) -> Wa
 def checked_content(parts: Parts, content: str) -> str:
     """NFC, redacted, whole, within the limit. Raises NotUnicode, EmptyContent, ContentTooLarge."""
     encodable(content, "content")
+    if len(content) > limits.GIVEN_MAX_CHARS:  # looking for credentials in it would take long
+        raise errors.ContentTooLarge(len(content), limits.CONTENT_MAX_BYTES)
     kept = parts.redact(text.normal(content)).strip()
     if not kept:
         raise errors.EmptyContent
@@ -100,6 +102,8 @@ def checked_query(query: str) -> str:
 def checked_reason(parts: Parts, reason: str) -> str:
     """A reason as it is kept. Raises ReasonTooLong, NotUnicode."""
     encodable(reason, "reason")
+    if len(reason) > limits.GIVEN_MAX_CHARS:
+        raise errors.ReasonTooLong(len(reason), limits.REASON_MAX_BYTES)
     kept = parts.redact(text.normal(reason)).strip()
     size = len(kept.encode())
     if size > limits.REASON_MAX_BYTES:

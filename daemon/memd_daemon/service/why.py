@@ -78,7 +78,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def why(parts: Parts, deliverer: Deliverer, request: api.Why) -> api.WhyReply:
-    """Why the note was told or not, and what would be decided now. Raises NoSuchNote, NoSuchSession, UnknownWord."""
+    """Why the note was told or not, and what would be decided now. Raises NoSuchNote, NoSuchSession, UnknownWord, BadRequest."""
     asked = _asked(request)
     place = place_of(parts, request.cwd)
     with parts.store.read() as snapshot:
@@ -108,7 +108,9 @@ def _asked(request: api.Why) -> list[str]:
     unknown = next((moment for moment in request.at if moment not in MOMENTS), None)
     if unknown is not None:
         raise errors.UnknownWord("moment", quoted(unknown), ", ".join(MOMENTS))
-    return list(request.at or ASKED)
+    if len(request.paths) > limits.WHY_PATHS_MAX:
+        raise errors.BadRequest(f"at most {limits.WHY_PATHS_MAX} files are asked about at once")
+    return list(dict.fromkeys(request.at or ASKED))
 
 
 def _paths(subject: Subject) -> list[str]:
