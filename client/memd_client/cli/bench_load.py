@@ -155,7 +155,7 @@ def planned(minutes: float, think_s: float, events: int) -> list[Phase]:
 
 
 def measure(at: Path, sessions: int, notes: int, phases: Sequence[Phase], tell: Tell, idle_s: float = IDLE_S) -> Report:
-    """The whole measurement. ``phases``: the events of the last are those of all together. Raises MemdError, OSError."""
+    """The whole measurement. Raises MemdError, OSError."""
     machine = bench_report.machine(bench_process.file_system(at))
     with bench_scratch.scratch(at) as made:
         bench_stock.stock(made, bench_notes.said(notes), (), tell)
@@ -167,7 +167,7 @@ def measure(at: Path, sessions: int, notes: int, phases: Sequence[Phase], tell: 
             bench_scratch.settle(made, tell)
             tell(f"idle for {idle_s:g} s")
             idle = served.idle_percent(idle_s)
-            after = bench_load_daemon.seen(served.pid)
+            after = served.left(before)
             tell("looking up what was acknowledged")
             checked = _checked(made, measured)
             logged = bench_load_daemon.faults_logged(made.home)

@@ -34,6 +34,7 @@ BYTES_PER_MB: Final = 1_000_000
 START_WAIT_S: Final = 30.0
 STOP_WAIT_S: Final = 20.0
 LOOK_S: Final = 0.02
+LET_GO_S: Final = 10.0
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,6 +186,15 @@ class Served:
             yield
         finally:
             self._process.send_signal(signal.SIGUSR2)
+
+    def left(self, before: dict[str, float]) -> dict[str, float]:
+        """What it has open when the sessions are gone: libzmq takes a moment to let go of the last of them."""
+        until = time.monotonic() + LET_GO_S
+        while True:
+            found = seen(self.pid)
+            if found.get("descriptors", 0) <= before.get("descriptors", 0) or time.monotonic() > until:
+                return found
+            time.sleep(LOOK_S)
 
     def idle_percent(self, seconds: float) -> float | None:
         """Of one core, what it takes while nobody asks."""
