@@ -206,6 +206,8 @@ def under_load(*judged: bench_load.Judged, missing: int = 0) -> bench_load.Repor
         SimpleNamespace(phase=phase, name="prompt-submit", p50=6.0, p99=20.0, echo_p50=2.0, echo_p99=4.0)
         for phase in ("quiet", "flood")
     ]
+    rows.append(SimpleNamespace(phase="quiet", name="recall", p50=3.0, p99=4.0, echo_p50=0.5, echo_p99=1.0))
+    rows.append(SimpleNamespace(phase="quiet", name="echo", p50=2.0, p99=4.0, echo_p50=2.0, echo_p99=4.0))
     checked = SimpleNamespace(missing=missing, twice=0, faults=[])
     return cast(bench_load.Report, SimpleNamespace(sessions=5, rows=rows, checked=checked, judged=judged))
 
@@ -220,7 +222,11 @@ def test_load_is_told_beside_the_echo_of_its_time() -> None:
     )
     assert set(long) - set(short) == {"load/growth"}
     assert (long["load/growth"].verdict, short["load/idle"].value) == (MISSED, 0.5)
-    assert [one.value for name, one in short.items() if name.startswith("base/")] == [2.0, 4.0]
+    echoes = {name: one.value for name, one in short.items() if one.is_base}
+    assert list(echoes.items())[:2] == [("base/echo-p50", 2.0), ("base/echo-p99", 4.0)]
+    assert list(echoes.items())[2:] == [("base/echo-kept-p50", 0.5), ("base/echo-kept-p99", 1.0)]
+    assert (short["load/recall-p50"].base, short["load/recall-p50"].ratio) == ("base/echo-kept-p50", 6.0)
+    assert "load/echo-p50" not in short
     slow = short["load/prompt-submit-p99"]
     assert (slow.value, slow.base, slow.ratio) == (20.0, "base/echo-p99", 5.0)
     assert (short["load/lost"].value, short["load/lost"].verdict) == (0.0, OK)

@@ -345,7 +345,7 @@ def _cells(line: Line) -> list[Part]:
         _told(line.value, line.unit, is_share),
         line.base or "-",
         _told(line.ratio),
-        f"{_told(line.p25, '', is_share)}-{_told(line.p75, '', is_share)}",
+        "-" if line.p25 is None else f"{_told(line.p25, '', is_share)}-{_told(line.p75, '', is_share)}",
         bar,
         (line.verdict or "-", bench.VERDICT_STYLES.get(line.verdict, "dim")),
         _last(line, is_share),

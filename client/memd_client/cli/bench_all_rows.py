@@ -25,6 +25,7 @@ from memd_client.cli import (
     bench_staleness,
     bench_writes,
 )
+from memd_client.cli.bench_load_calls import ECHO, ECHO_KEPT
 from memd_client.cli.bench_load_phases import QUIET
 from memd_client.cli.bench_report import MISSED, OK, UNMEASURED, Machine, Measure, Row
 from memd_client.cli.bench_rounds import Round
@@ -255,15 +256,18 @@ def of_load(report: bench_load.Report, *, is_long: bool) -> list[Line]:
     for one in report.judged:
         if is_long or not one.name.startswith("growth"):
             lines.append(_once(f"load/{one.name}", "under load", one.unit, one.value, one.bar, one.verdict))
-    echo: dict[str, Line] = {}
+    echoes: dict[str, Line] = {}
     for row in report.rows:
-        if row.phase == QUIET:
+        if row.phase == QUIET and row.name not in (ECHO, ECHO_KEPT):
+            way = ECHO_KEPT if row.name in bench_load.VERBS else ECHO
             for share, value, beside in (("p50", row.p50, row.echo_p50), ("p99", row.p99, row.echo_p99)):
-                base = _once(f"base/echo-{share}", "a ping as a hook's, meanwhile", "ms", beside, None, "")
+                base = _once(f"base/{way}-{share}", _ECHOES[way], "ms", beside, None, "")
                 line = _once(f"load/{row.name}-{share}", f"{report.sessions} sessions at once", "ms", value, None, "")
-                lines.append(_over(line, base))
-                echo.setdefault(share, base)
-    return [*echo.values(), *lines]
+                lines.append(_over(line, echoes.setdefault(base.name, base)))
+    return [*echoes.values(), *lines]
+
+
+_ECHOES: Final = {ECHO: "a ping as a hook's, under load", ECHO_KEPT: "a ping on a connection that is kept, under load"}
 
 
 def _over(line: Line, base: Line) -> Line:
