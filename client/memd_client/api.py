@@ -11,6 +11,12 @@ import msgspec
 
 from memd_client.asking import Count as Count
 from memd_client.asking import Request as Request
+from memd_client.exchanging import Backup as Backup
+from memd_client.exchanging import BackupReply as BackupReply
+from memd_client.exchanging import Export as Export
+from memd_client.exchanging import ExportReply as ExportReply
+from memd_client.exchanging import ImportedOut as ImportedOut
+from memd_client.exchanging import RestoredOut as RestoredOut
 from memd_client.policies import Policies as Policies
 from memd_client.policies import PoliciesReply as PoliciesReply
 from memd_client.policies import PolicyCheck as PolicyCheck
@@ -440,4 +446,5 @@ VERBS: dict[str, type[Request]] = {
         Ping, Remember, Seal, Recall, ListNotes, Show, Log, Decisions, Trace, Act, Turns, Deliveries, Why, Stale,
         Settings, ChangeSetting, SettingsLog, Policies, PolicyCheck, Enrol, Status, Stop, Verify, Reindex, FiredAt,
     )
+        Backup, Export,
 }  # fmt: skip

@@ -385,6 +385,14 @@ class Memd:
         request = api.Reindex(embed=embed, despite_damage=despite_damage)
         return self.ask(request, api.ReindexReply, wait_s=LONG_WAIT_S)
 
+    def backup(self, path: str = "", *, job: str = "") -> api.BackupReply:
+        """Begins a backup into a new file; with ``job``, which the first answer gave, how far it is."""
+        return self.ask(api.Backup(path=path, job=job), api.BackupReply)
+
+    def export(self, token: str = "", *, drop: bool = False) -> api.ExportReply:
+        """Begins an export; with ``token`` its next piece, with ``drop`` its end."""
+        return self.ask(api.Export(token=token, drop=drop), api.ExportReply)
+
     # --- one request
 
     def ask(self, request: api.Request, reply: type[T], *, wait_s: float = ANSWER_WAIT_S) -> T:

@@ -20,6 +20,7 @@ from memd_daemon.redact import Redactor
 from memd_daemon.service import (
     chronicle,
     deliver,
+    exchange,
     explain,
     history,
     lifecycle,
@@ -63,6 +64,8 @@ class Daemon:
         self._deliverer = deliver.Deliverer(parts, harness.BY_NAME)
         self._started_ms = parts.now_ms()
         self._spool = spool.Spool(parts, harness.BY_NAME)
+        self._backups = exchange.Backups(parts)
+        self._exports = exchange.Exports(parts)
 
     @classmethod
     def open(cls, home: Path) -> "Daemon":
@@ -102,6 +105,8 @@ class Daemon:
         self.watch.close()
         self.retention.close()
         self._deliverer.close()
+        self._exports.close()
+        self._backups.close()
         self.parts.reading.join(limits.RESULTS_WAIT_S)
         self.parts.flags.behind.join(limits.RESULTS_WAIT_S)
         self.parts.search.close()
@@ -161,6 +166,8 @@ class Daemon:
             "enrol": self._enrol,
             "verify": lambda _: upkeep.verify(parts),
             "reindex": partial(upkeep.reindex, parts),
+            "backup": self._backups.backup,
+            "export": self._exports.export,
         }
         answering = {verb: partial(self._looked, handler) for verb, handler in looked.items()}
         return at_once | answering | {verb: partial(self._written, answering[verb]) for verb in WRITING}

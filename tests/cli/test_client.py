@@ -45,6 +45,8 @@ METHODS = {
     api.Policies: Memd.policies,
     api.PolicyCheck: Memd.check_policy,
     api.FiredAt: Memd.fired,
+    api.Backup: Memd.backup,
+    api.Export: Memd.export,
 }
 
 

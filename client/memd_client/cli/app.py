@@ -69,6 +69,10 @@ COMMANDS = {
     "daemon": (f"{_CLI}.running:daemon", "Run the daemon in the foreground."),
     "verify": (f"{_CLI}.upkeep:verify", "Check every event against its digest, chain and signature."),
     "reindex": (f"{_CLI}.upkeep:reindex", "Make folds and indexes anew from the log."),
+    "backup": (f"{_CLI}.exchange:backup", "Copy everything into one file, while memd works on."),
+    "restore": (f"{_CLI}.exchange:restore", "Put a backup in the place of the store; what was there is kept."),
+    "export": (f"{_CLI}.exchange:export", "Write everything as lines of JSON."),
+    "import": (f"{_CLI}.exchange:import_", "Take an export in: all of it, or nothing."),
     "mcp": (f"{_CLI}.carry:carry", "What an MCP client starts: memd's tools, on stdio."),
     "hook-command": (f"{_CLI}.setup:hook_command", "The command line that a client's settings hold for an event."),
     "bench": (f"{_CLI}.app:bench", "Measure memd on this machine."),
@@ -81,6 +85,7 @@ SECTIONS = {
     "turns": "What was said and told",
     "config": "Settings",
     "start": "The daemon",
+    "backup": "Backups and exports",
     "mcp": "For other programs",
 }
 BENCHES = {

@@ -15,7 +15,7 @@ import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -205,16 +205,19 @@ def _one_line(part: Part) -> Part:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Shows that something is being done, on stderr, where that is a terminal that can take it away again."""
+def working(what: str) -> Iterator[Callable[[str], None]]:
+    """Shows that something is being done, on stderr, where that is a terminal that can take it away again.
+
+    What it gives changes what is shown, as what is done goes on.
+    """
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        yield
+        yield lambda _: None
         return
     status = console(stderr=True).status(styled((f"{what} …", "dim")))
     with status:
         _working.append(status)
         try:
-            yield
+            yield lambda further: status.update(styled((f"{further} …", "dim")))
         finally:
             _working.remove(status)
 

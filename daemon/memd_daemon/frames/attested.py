@@ -24,6 +24,7 @@ WHY_NOT_TYPED: Final[Mapping[Why, str]] = {
     Why.UNANSWERED: "its transcript has no answer to it yet",
     Why.ABSENT: "its transcript does not have it",
     Why.WITHDRAWN: "its transcript had it for a while, and went on from elsewhere",
+    Why.IMPORTED: "it came by an import",
 }
 
 

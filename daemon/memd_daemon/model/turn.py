@@ -85,3 +85,4 @@ class Why(StrEnum):
     UNANSWERED = "unanswered"
     ABSENT = "absent"
     WITHDRAWN = "withdrawn"
+    IMPORTED = "imported"

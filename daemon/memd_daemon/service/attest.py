@@ -18,6 +18,8 @@ in the spool and a call of the hook are as easy to forge.
 
 A raise is looked at again whenever the transcript has grown, and taken back for good where the conversation then goes on from
 elsewhere; after `limits.RAISE_SETTLES_MS` it is settled. The turn itself never changes (model/turn.py).
+
+A turn that came by an import is never typed: its line, what is known of it and its witness are a file's, which anybody may have edited.
 """
 
 import time
@@ -34,6 +36,7 @@ from memd_daemon.model.turn import Raised, Turn, Why, Witness
 from memd_daemon.model.words import Attestation
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.prompt_text import as_stored
+from memd_daemon.store.exchange_in import IMPORTED_TURNS
 from memd_daemon.store.port import Snapshot, Txn
 from memd_hooks.harness.transcript import Finding, Lines, Prompt
 from memd_hooks.harness.transcripts import BY_NAME
@@ -66,9 +69,23 @@ class _Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def attested(parts: Parts, snapshot: Snapshot, turn: Turn) -> Attestation:
-    """What is known of a turn, without a look: one row of the store."""
+    """What is known of a turn, without a look: two rows of the store."""
+    if is_imported(snapshot, turn):
+        return _as_imported(turn)
     raised = snapshot.raised(turn.number)
     return Attestation.TYPED if _stands(raised, turn) else Attestation(turn.attestation)
+
+
+def is_imported(snapshot: Snapshot, turn: Turn) -> bool:
+    """Whether the turn came by an import: a line of a file that anybody may have written, and no hook's word."""
+    last = snapshot.setting(IMPORTED_TURNS)
+    return last is not None and turn.number <= int.from_bytes(last, "big")
+
+
+def _as_imported(turn: Turn) -> Attestation:
+    """Never typed, whatever its line says."""
+    is_typed = turn.attestation == Attestation.TYPED
+    return Attestation.CAPTURED if is_typed else Attestation(turn.attestation)
 
 
 def _stands(raised: Raised | None, turn: Turn) -> bool:
@@ -111,6 +128,8 @@ def _looked(
     parts: Parts, snapshot: Snapshot, turn: Turn, raised: Raised | None, until_ns: int
 ) -> tuple[Look, Raised | None]:
     """What is known now, and what is to be kept of it."""
+    if is_imported(snapshot, turn):
+        return Look(attestation=_as_imported(turn), why=Why.IMPORTED), None
     as_stored = Attestation(turn.attestation)
     raised = raised if raised is not None and raised.turn == turn.uid else None
     if raised is not None and (raised.settled or raised.withdrawn):
@@ -171,8 +190,9 @@ def _witness_of(snapshot: Snapshot, turn: Turn) -> Witness | Why:
     if not turn.witness.spooled:
         return _against(turn.witness) or turn.witness
     others = islice(snapshot.turns(session=turn.session), limits.WITNESSES_LOOKED_AT)
+    own = (one for one in others if not is_imported(snapshot, one))
     seen = next(
-        (one.witness for one in others if one.attestation == Attestation.CAPTURED and not _against(one.witness)), None
+        (one.witness for one in own if one.attestation == Attestation.CAPTURED and not _against(one.witness)), None
     )
     return Why.UNWITNESSED if seen is None else msgspec.structs.replace(turn.witness, transcripts=seen.transcripts)
 

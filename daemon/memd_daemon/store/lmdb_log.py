@@ -41,6 +41,7 @@ from memd_daemon.store.gate import Gate
 from memd_daemon.store.group import GroupStore, Outcome
 from memd_daemon.store.kv import Reading, Writing
 from memd_daemon.store.ledger import TableLedger
+from memd_daemon.store.lmdb_copy import Copying
 from memd_daemon.store.lmdb_file import heads, refuse_cut
 from memd_daemon.store.lmdb_pages import Flaw, Pages
 from memd_daemon.store.lmdb_state import is_as_closed, make_room, note_closed, refuse_flawed
@@ -80,7 +81,7 @@ def _no_word() -> None:
     """Nobody waits to hear that the sync begins."""
 
 
-class Environment:
+class Environment(Copying):
     """One LMDB environment in a private folder, with all its tables open."""
 
     def __init__(self, folder: Path, tables: Sequence[str], *, sync: bool, map_bytes: int) -> None:
@@ -410,6 +411,7 @@ class LmdbLedger(TableLedger):
     def __init__(self, environment: Environment, folder: Path) -> None:
         super().__init__(environment)
         self._environment = environment
+        self.copying = environment.copying
         self._folder = folder
 
     def close(self) -> None:

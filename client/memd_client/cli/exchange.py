@@ -1,0 +1,260 @@
+"""Giving everything out, and taking it in again: backup, restore, export, import.
+
+A backup and an export are the daemon's, which works on meanwhile. A restore and an import put another store in its place, so a
+process of the daemon's package does them while no daemon has the store (`memd_daemon.exchanged`); the one that ran is started
+again."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from memd_client import api
+from memd_client.cli import screen
+from memd_client.cli.shape import command
+from memd_client.memd import BadUsage, Memd, MemdError, Refused, Unreachable
+from memd_client.placing import placed
+from memd_client.reach import home_of
+
+T = TypeVar("T")
+
+LOOK_S = 0.1  # between two looks at a backup that is being made: a person's eye
+STREAM = "-"
+APART = "memd_daemon.exchanged"
+MIB = 1024 * 1024
+BY_STATUS: dict[str, type[MemdError]] = {"usage": BadUsage, "unreachable": Unreachable}
+
+
+@command(short_help="Copy everything into one file.")
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+def backup(path: Path | None, as_json: bool) -> None:
+    """Copy store and ledger, as they are at one moment, into one new file: by default a dated one in your home directory.
+
+    memd works on meanwhile. Your key is not in it; everything else that memd knows is, also what you forget later.
+    """
+    target = _target(path, "backup")
+    with screen.working("making a backup") as say, Memd() as memd:
+        reply = memd.backup(str(target))
+        while not reply.ended:
+            say(f"making a backup, {_of(reply.done_bytes, reply.of_bytes)}")
+            time.sleep(LOOK_S)
+            reply = memd.backup(job=reply.job)
+    if reply.code:
+        raise Refused(reply.code, reply.message)
+    if as_json:
+        screen.emit(msgspec.structs.replace(reply, done_bytes=reply.bytes, of_bytes=reply.bytes))
+        return
+    held = f"{screen.count(reply.notes, 'note')}, {screen.count(reply.turns, 'turn')}"
+    screen.say((reply.path, "bold"), f": {held}, {reply.bytes / MIB:.1f} MiB in {reply.seconds:.1f} s")
+    _tell([*reply.told, f"`memd restore {reply.path}` puts it back. It holds also what you forget later."])
+
+
+@command(short_help="Put a backup back.")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--damaged", is_flag=True, help="Take it as it is, also where `memd verify` finds damage in it.")
+@click.option("--with-forgotten", is_flag=True, help="Have back, too, what was forgotten here since.")
+def restore(path: Path, damaged: bool, with_forgotten: bool, as_json: bool) -> None:
+    """Put what a backup holds in the place of the store, in one step, once it has been looked through.
+
+    What was there before is kept in a dated folder, which `memd restore` takes as well. A running daemon is stopped for that
+    moment and started again. For a person: an agent's shell restores nothing."""
+    wanted = {"path": str(path.absolute()), "damaged": damaged, "with_forgotten": with_forgotten}
+    with _daemon_after():
+        reply = _apart("restore", wanted, api.RestoredOut)
+    if as_json:
+        screen.emit(reply)
+        return
+    made = f", made {reply.made_at}" if reply.made_at else ""
+    holds = f"{screen.count(reply.notes, 'note')}, {screen.count(reply.turns, 'turn')}"
+    screen.say(("restored", "green"), f": {holds}, from {path}{made}")
+    if reply.faults:
+        screen.say((screen.count(reply.faults, "fault"), "bold red"), ": `memd verify` names them")
+    _tell(reply.told)
+    _tell_kept(reply.kept)
+
+
+@command(short_help="Write everything as lines of JSON.")
+@click.argument("path", required=False)
+def export(path: str | None, as_json: bool) -> None:
+    """Write everything that memd knows and that means something elsewhere as JSON Lines (docs/export.md): by default into a dated
+    file in your home directory; `-` is stdout.
+
+    memd works on meanwhile. It holds every note and turn in plain text, also what you forget later.
+    """
+    if path == STREAM:
+        if as_json:
+            raise click.UsageError("`-` writes the export itself to stdout, so --json has no place there")
+        with Memd() as memd, screen.working("exporting") as say:
+            last = _pieces(memd, lambda piece: _to_stdout(piece), say)
+        _warn_damaged(last)
+        return
+    target = _target(Path(path) if path else None, "jsonl")
+    with _typed(target), placed(target) as descriptor, Memd() as memd, screen.working("exporting") as say:
+        last = _pieces(memd, lambda piece: _write_all(descriptor, piece), say)
+        size = os.fstat(descriptor).st_size
+    told = {
+        "path": str(target),
+        "bytes": size,
+        "lines": last.done,
+        **{name: getattr(last, name) for name in ("notes", "events", "commits", "turns", "damaged")},
+    }
+    if as_json:
+        screen.emit(told)
+        return
+    held = f"{screen.count(last.notes, 'note')}, {screen.count(last.turns, 'turn')}"
+    screen.say((str(target), "bold"), f": {held}, {screen.count(last.done, 'line')}, {size / MIB:.1f} MiB")
+    _warn_damaged(last)
+
+
+@command("import", short_help="Take an export in.")
+@click.argument("path")
+@click.option("--skip-wrong", is_flag=True, help="Pass over lines that are wrong, and take the rest.")
+def import_(path: str, skip_wrong: bool, as_json: bool) -> None:
+    """Take in an export: all of it, or nothing. `-` is stdin. Doing it twice changes nothing.
+
+    Into a home with nothing in it as that very store; into the same store what is missing there; into another one as another's
+    commits, whose keys endorse nothing here. The daemon is stopped meanwhile and started again.
+    """
+    wanted = {"path": path if path == STREAM else str(Path(path).absolute()), "skip_wrong": skip_wrong}
+    with _daemon_after():
+        reply = _apart("import", wanted, api.ImportedOut)
+    if as_json:
+        screen.emit(reply)
+        return
+    brought = ", ".join(
+        screen.count(getattr(reply, name), noun)
+        for name, noun in (("notes", "note"), ("events", "event"), ("turns", "turn"))
+    )
+    screen.say(("imported", "green"), f": {brought} that were not here, of {screen.count(reply.lines, 'line')}")
+    for what, found, count in (
+        ("kept out", reply.withheld, reply.withheld_count),
+        ("passed over", reply.wrong, reply.wrong_count),
+    ):
+        for line in found:
+            screen.say((what, "bold"), f": {line}")
+        if count > len(found):
+            screen.say((what, "bold"), f": and {count - len(found)} more")
+    if reply.forgotten:
+        screen.say(f"{screen.count(reply.forgotten, 'text')} of notes that were forgotten here stayed out")
+    if reply.faults:
+        screen.say((screen.count(reply.faults, "fault"), "bold red"), ": `memd verify` names them")
+    _tell(reply.told)
+    _tell_kept(reply.kept)
+
+
+# --- where to, and what with
+
+
+def _target(path: Path | None, kind: str) -> Path:
+    """The new file: ``path``, or a dated name in it where it is a folder, or in the user's home directory."""
+    folder = Path.home() if path is None else path if path.is_dir() else None
+    if folder is None and path is not None:
+        return path.absolute()
+    when = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
+    return (folder or Path.home()).absolute() / f"memd-{when}.{kind}"
+
+
+@contextlib.contextmanager
+def _typed(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileExistsError as error:
+        what = f"There is something at {target} already, and an export is written over nothing: name another file."
+        raise Refused("file-exists", what) from error
+
+
+def _pieces(memd: Memd, write: Callable[[bytes], None], say: Callable[[str], None]) -> api.ExportReply:
+    """Every piece of an export, written; the last answer."""
+    reply = memd.export()
+    try:
+        while True:
+            write(reply.piece)
+            if reply.ended:
+                return reply
+            say(f"exporting, {reply.done:,} of about {reply.of:,} lines")
+            reply = memd.export(reply.token)
+    except (OSError, KeyboardInterrupt):
+        with contextlib.suppress(MemdError):
+            memd.export(reply.token, drop=True)
+        raise
+
+
+def _write_all(descriptor: int, piece: bytes) -> None:
+    view = memoryview(piece)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _to_stdout(piece: bytes) -> None:
+    sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+
+
+def _warn_damaged(last: api.ExportReply) -> None:
+    if last.damaged:
+        screen.warn(
+            f"memd: {screen.count(last.damaged, 'row')} could not be read and stayed out: `memd verify` names the places"
+        )
+
+
+def _of(done: int, of: int) -> str:
+    return f"{done / MIB:.0f} of about {max(done, of) / MIB:.0f} MiB"
+
+
+def _tell(sentences: list[str]) -> None:
+    for sentence in sentences:
+        screen.say((screen.spoken(sentence), "dim"))
+
+
+def _tell_kept(kept: str) -> None:
+    if kept:
+        screen.say("what was here is kept in ", (kept, "bold"))
+        _tell([f"`memd restore {kept}` brings it back; remove the folder when you no longer want it."])
+
+
+# --- the process that holds the home
+
+
+@contextlib.contextmanager
+def _daemon_after() -> Iterator[None]:
+    """Starts the daemon again where one ran, whatever came of it."""
+    with Memd(starts=False) as memd:
+        try:
+            memd.ping()
+            ran = True
+        except MemdError as nobody:
+            ran = nobody.code not in ("not-running", "gone")
+    try:
+        yield
+    finally:
+        if ran:
+            with contextlib.suppress(MemdError), Memd() as memd:  # the next command says why
+                memd.begin()
+
+
+def _apart(do: str, wanted: dict[str, Any], reply: type[T]) -> T:
+    """Has it done by a process of the daemon's package, and gives its answer. Raises MemdError."""
+    request = msgspec.json.encode({"do": do, "home": str(home_of()), **wanted}).decode()
+    words = [sys.executable, "-I", "-m", APART, request]
+    doing = {"restore": "restoring", "import": "importing"}[do]
+    with screen.working(doing) as say, subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+        last: dict[str, Any] = {}
+        for line in process.stdout or ():
+            last = msgspec.json.decode(line, type=dict[str, Any])
+            if "say" in last:
+                what, done, of = last["say"]
+                say(f"{doing}: {what}" + (f", {100 * done // of} %" if of else ""))
+    if "done" in last:
+        return msgspec.convert(last["done"], type=reply)
+    if "error" in last:
+        error = last["error"]
+        raise BY_STATUS.get(error["status"], Refused)(error["code"], error["message"])
+    what = "The process that did it has ended before it was done; what was there is there, whole"
+    raise Refused("ended-early", f"{what}: say it again.")

@@ -1,0 +1,24 @@
+"""What is told of a backup, a restore and an import: a sentence each."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+KEYS_LEFT: Final = "Your key is not in it: keep your recovery code, or a copy of {folder} in a place of its own."
+REMADE: Final = "What is made from the log ({faults}) was not what the log gives, and was made anew."
+STORE_UNREADABLE: Final = "The store that was here could not be read, so memd does not know what was forgotten in it."
+INDEXES_COME: Final = "The word and vector indexes are made anew behind the daemon's next start."
+OTHER_STORE: Final = "It is another store's: its keys endorse nothing here, and its {turns} were left out."
+TURNS_UNTYPED: Final = (
+    "No turn that came counts as typed: an export can be edited. `memd backup` and `memd restore` keep that."
+)
+BROKEN_OFF: Final = "An earlier restore or import was broken off; what it had taken out of use is kept in {folder}."
+
+
+def damaged_too(problems: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """What is known to be wrong with the store, and so with a copy of it."""
+    return (f"This backup has it too: {problem['what']}." for problem in problems)
+
+
+def numbered(number: int, what: str) -> str:
+    """What is wrong with a line, or kept out of it; ``number`` 0 for none in particular."""
+    return f"line {number}: {what}" if number else what

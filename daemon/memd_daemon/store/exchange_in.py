@@ -1,0 +1,411 @@
+"""The lines of an export taken into a store that nobody else has open: a copy of the one in the home, or a new one.
+
+Whoever puts that store in place does so only once all of it is in (service/exchange_in.py, backup_swap.py), so an import is all or
+nothing; and taking the same lines twice changes nothing.
+
+**What is believed.** Nothing that a line says of itself. An event has to be the one that its commit names, a text the one that its
+event names, a commit of this store's own chain the next one of that chain; a signature counts by the keys of this store alone, as
+it does everywhere (model/trust.py). Turns, numbers and facts stand in no chain: they are taken only into a store that is new here
+(facts and numbers also into the same one, where nothing stands in their place), and a turn that came so is nobody's typed word
+again (service/attest.py goes by `IMPORTED_TURNS`).
+
+**What stays out.** A text that the redactor would change cannot be the one that its digest names: the event is kept and the text
+withheld. An event with a secret in a name or a path is withheld itself. Texts of notes that were forgotten here, and texts that
+such a note had under another note's name. Each is counted and named by its line.
+
+**What is wrong** is named by its line and passed over; whether the rest is then worth having, the caller decides.
+"""
+
+import hashlib
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import BinaryIO, Final
+
+import msgspec
+
+from memd_daemon.errors import BadRequest, CommitForked
+from memd_daemon.limits import (
+    IMPORT_BATCH_EVENTS,
+    IMPORT_LINE_MAX_BYTES,
+    IMPORT_TEXT_MAX_BYTES,
+    NAMES_KNOWN_MAX,
+    SALT_BYTES,
+)
+from memd_daemon.model import event as ev
+from memd_daemon.model.burst import BurstNote
+from memd_daemon.model.ids import UID_BYTES
+from memd_daemon.store import exchange_lines as ln
+from memd_daemon.store import keys, turn_rows
+from memd_daemon.store.group import GroupStore
+from memd_daemon.store.log_read import BROKEN, decode_header
+from memd_daemon.store.log_write import LogTxn
+
+IMPORTED_TURNS: Final = "exchange/turns"
+"""The local fact that holds the number of the last turn that came by an import."""
+
+_encoder: Final = msgspec.msgpack.Encoder()
+_NUMBER_MAX: Final = (1 << 63) - 1  # half of what a key has room for
+
+Redact = Callable[[str], str]
+
+
+class Group(msgspec.Struct, kw_only=True):
+    """A commit with its events and their texts, each with the number of its line."""
+
+    at: int
+    commit: ln.Commit
+    events: list[tuple[int, ln.EventLine, list[tuple[int, ln.Text]]]]
+
+
+class Taken(msgspec.Struct, kw_only=True):
+    """What came of the lines so far."""
+
+    lines: int = 0
+    commits: int = 0
+    events: int = 0
+    texts: int = 0
+    turns: int = 0
+    turns_left: int = 0
+    others: int = 0  # numbers, facts and held notes that were taken
+    forgotten: int = 0
+    withheld: list[tuple[int, str]] = []
+    wrong: list[tuple[int, str]] = []
+    held: list[BurstNote] = []
+
+    @property
+    def is_news(self) -> bool:
+        return any((self.commits, self.events, self.texts, self.turns, self.others))
+
+    def add(self, other: "Taken") -> None:
+        for field in ("commits", "events", "texts", "turns", "turns_left", "others", "forgotten"):
+            setattr(self, field, getattr(self, field) + getattr(other, field))
+        self.withheld += other.withheld
+        self.wrong += other.wrong
+        self.held += other.held
+
+
+class Reader:
+    """The lines of a stream, in their order, digest and end checked. ``taken`` is told what is wrong with them."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._digest = hashlib.sha256()
+        self.number = 0
+
+    def raw(self) -> bytes:
+        """The next line; b"" at the end."""
+        line = self._stream.readline(IMPORT_LINE_MAX_BYTES + 1)
+        self.number += bool(line)
+        return line
+
+    def skip_rest(self, line: bytes) -> None:
+        while line and not line.endswith(b"\n"):
+            line = self._stream.readline(IMPORT_LINE_MAX_BYTES)
+
+    def rest(self, first: bytes, taken: Taken) -> Iterator[tuple[int, ln.AnyLine]]:
+        """Every line but the first and the end, each with its number. ``first``: the raw first one."""
+        self._digest.update(first)
+        rank, ended = 0, False
+        while raw := self.raw():
+            if ended:
+                taken.wrong.append((self.number, "stands behind the end"))
+                return
+            line = self._read(raw, taken)
+            if line is None:
+                continue
+            if ln.ORDER[type(line)] < max(rank, 1):
+                taken.wrong.append((self.number, "stands in the wrong place"))
+                continue
+            rank = ln.ORDER[type(line)]
+            if isinstance(line, ln.End):
+                ended = True
+                self._check_end(line, taken)
+            else:
+                yield self.number, line
+        if not ended:
+            taken.wrong.append((self.number + 1, "is missing: the export was cut off before its end"))
+        taken.lines = self.number
+
+    def _read(self, raw: bytes, taken: Taken) -> ln.AnyLine | None:
+        if len(raw) > IMPORT_LINE_MAX_BYTES:
+            self.skip_rest(raw)
+            taken.wrong.append((self.number, "is too long"))
+            return None
+        try:
+            line = ln.decode(raw)
+        except BROKEN:
+            line = None
+            taken.wrong.append((self.number, "is no line of an export"))
+        if not isinstance(line, ln.End):
+            self._digest.update(raw)
+        return line
+
+    def _check_end(self, end: ln.End, taken: Taken) -> None:
+        if end.lines != self.number - 1:
+            taken.wrong.append((self.number, f"says {end.lines} lines before it, and there are {self.number - 1}"))
+        elif end.sha256 != self._digest.hexdigest():
+            taken.wrong.append((self.number, "has another digest than the lines before it: some were changed"))
+
+
+class Incoming:
+    """Takes lines into ``store``. ``is_new``: it is the very store of the export, and empty; ``is_same``: that store, with
+    something in it."""
+
+    def __init__(self, store: GroupStore, redact: Redact, *, is_new: bool, is_same: bool) -> None:
+        self._store = store
+        self._redact = redact
+        self._is_clean = lru_cache(NAMES_KNOWN_MAX)(lambda word: redact(word) == word)
+        self._is_new = is_new
+        self._is_same = is_same
+        self._lost = _texts_forgotten(store)
+        self.taken = Taken()
+
+    def take(self, lines: Iterator[tuple[int, ln.AnyLine]], last_turn: int, tell: Callable[[int], None]) -> None:
+        """All of them, in commits of the store. Raises StoreFull."""
+        batch: list[Group | tuple[int, ln.AnyLine]] = []
+        weight = 0
+        for group in _grouped(lines, self.taken):
+            batch.append(group)
+            weight += 1 + (len(group.events) if isinstance(group, Group) else 0)
+            if weight >= IMPORT_BATCH_EVENTS:
+                self._write(batch)
+                tell(group.at if isinstance(group, Group) else group[0])
+                batch, weight = [], 0
+        self._write(batch)
+        self.taken.wrong += self._store.write(lambda txn: self._close(txn, last_turn))
+
+    def _write(self, batch: Sequence[Group | tuple[int, ln.AnyLine]]) -> None:
+        def work(txn: LogTxn) -> Taken:
+            found = Taken()
+            for one in batch:
+                if isinstance(one, Group):
+                    self._commit(txn, one, found)
+                else:
+                    self._other(txn, *one, found)
+            return found
+
+        self.taken.add(self._store.write(work))
+
+    # --- commits
+
+    def _commit(self, txn: LogTxn, group: Group, found: Taken) -> None:
+        commit = group.commit
+        try:
+            head = decode_header(commit.header)
+            digests = [bytes.fromhex(digest) for digest in commit.digests]
+            if head.origin.hex() != commit.origin or head.seq != commit.seq:
+                raise BadRequest("it says that it is another one")
+            self._refuse_fork(txn, commit, head, digests)
+            before = txn.kv.count(keys.COMMITS)
+            pairs, kept = self._pairs(group, digests, found)
+            had = txn.kv.count(keys.EVENTS)
+            txn.receive(commit.header, digests, pairs)
+        except BadRequest as error:
+            found.wrong.append((group.at, f"this commit cannot be taken: {error.args[0]}"))
+            return
+        except CommitForked:
+            found.wrong.append((group.at, "this commit is another one than the one of its number that is here"))
+            return
+        except (*BROKEN, ValueError, struct.error):
+            found.wrong.append((group.at, "this commit cannot be read"))
+            return
+        found.commits += txn.kv.count(keys.COMMITS) - before
+        found.events += txn.kv.count(keys.EVENTS) - had
+        for event, texts in kept:
+            self._texts(txn, event, texts, found)
+
+    def _refuse_fork(self, txn: LogTxn, commit: ln.Commit, head: ev.Header, digests: Sequence[bytes]) -> None:
+        """This store's own chain only goes on from where it stands: two homes that were one store may both have gone on."""
+        if head.origin != self._store.info.origin or txn.kv.get(keys.COMMITS, keys.commit_key(head.origin, head.seq)):
+            return
+        newest = txn.kv.get(keys.META, keys.META_HEAD)
+        seq, digest = (int.from_bytes(newest[:8], "big"), newest[8:]) if newest else (0, ev.GENESIS)
+        if (head.seq, head.prev, head.store) != (seq + 1, digest, self._store.info.store):
+            raise BadRequest(f"it does not follow commit {seq}, the last of this store's own")
+
+    def _pairs(
+        self, group: Group, digests: Sequence[bytes], found: Taken
+    ) -> tuple[list[tuple[bytes, bytes] | None], list[tuple[ln.EventLine, list[tuple[int, ln.Text]]]]]:
+        """(body, signature) of each event, None for one that is not taken; and those that are, with their texts."""
+        pairs: list[tuple[bytes, bytes] | None] = [None] * len(digests)
+        kept = []
+        for number, event, texts in group.events:
+            what = self._against(event, digests, pairs)
+            if what:
+                found.wrong.append((number, what))
+            elif self._holds_secret(event):
+                found.withheld.append((number, "an event with what looks like a credential in a name"))
+            else:
+                pairs[event.index] = (event.body, event.sig)
+                kept.append((event, texts))
+        return pairs, kept
+
+    def _against(
+        self, event: ln.EventLine, digests: Sequence[bytes], pairs: Sequence[tuple[bytes, bytes] | None]
+    ) -> str:
+        """What is wrong with an event's line; "" for nothing."""
+        if not 0 <= event.index < len(digests) or pairs[event.index] is not None:
+            return "is an event that its commit has no place for"
+        if ev.event_digest(event.body, event.sig) != digests[event.index]:
+            return "is not the event that its commit names"
+        if event.says != ln.said(event.body):
+            return "says something else than the event that it holds"
+        return ""
+
+    def _holds_secret(self, event: ln.EventLine) -> bool:
+        return not all(map(self._is_clean, ln.words_in(msgspec.msgpack.decode(event.body))))
+
+    # --- texts
+
+    def _texts(self, txn: LogTxn, event: ln.EventLine, texts: Sequence[tuple[int, ln.Text]], found: Taken) -> None:
+        named = set(ln.named_texts(event.body))
+        note = txn.note(ev.decode_event(event.body).note)
+        for number, text in texts:
+            digest, salt = _bytes_of(text.digest), _bytes_of(text.salt)
+            raw = text.text.encode()
+            if digest not in named:
+                found.wrong.append((number, "is a text that its event does not name"))
+            elif len(raw) > IMPORT_TEXT_MAX_BYTES:
+                found.wrong.append((number, "is a text that is too long"))
+            elif len(salt) != SALT_BYTES or ev.blob_digest(salt, raw) != digest:
+                found.wrong.append((number, "is not the text that its event names"))
+            elif digest in self._lost or (note is not None and note.forgotten):
+                found.forgotten += 1
+            elif txn.text(digest) is not None:
+                continue
+            elif self._redact(text.text) != text.text:
+                found.withheld.append((number, "a text with what looks like a credential"))
+            else:
+                txn.put_text(text.text, salt)
+                found.texts += 1
+
+    # --- what stands in no chain
+
+    def _other(self, txn: LogTxn, number: int, line: ln.AnyLine, found: Taken) -> None:
+        if isinstance(line, ln.Number):
+            self._number(txn, number, line, found)
+        elif isinstance(line, ln.TurnLine):
+            self._turn(txn, number, line, found)
+        elif isinstance(line, ln.Fact):
+            self._fact(txn, number, line, found)
+        elif isinstance(line, ln.Held) and (self._is_new or self._is_same):
+            found.held.append(line.burst)
+
+    def _number(self, txn: LogTxn, number: int, line: ln.Number, found: Taken) -> None:
+        uid = _bytes_of(line.note)
+        if not (self._is_new or self._is_same) or txn.id_of(uid) is not None:
+            return
+        if len(uid) != UID_BYTES or not 0 < line.id <= _NUMBER_MAX:
+            found.wrong.append((number, "is no number of a note"))
+        elif line.id <= _last(txn, keys.IDS):
+            if self._is_new:
+                found.wrong.append((number, "is a number that another note has"))
+        else:
+            txn.kv.put(keys.IDS, keys.number(line.id), uid)
+            txn.kv.put(keys.ALIASES, uid, keys.number(line.id))
+            txn.kv.put(keys.UNWANTED if line.unwanted else keys.UNEMBEDDED, keys.number(line.id), b"")
+            found.others += 1
+
+    def _turn(self, txn: LogTxn, number: int, line: ln.TurnLine, found: Taken) -> None:
+        turn = line.turn
+        if not self._is_new:
+            found.turns_left += 1
+            return
+        if not _last(txn, keys.TURNS) < turn.number <= _NUMBER_MAX or len(turn.uid) != UID_BYTES:
+            found.wrong.append((number, "is a turn whose number does not follow the one before it"))
+            return
+        aside = msgspec.to_builtins(msgspec.structs.replace(turn, text=""), builtin_types=(bytes,))
+        if not all(map(self._is_clean, ln.words_in(aside))):
+            found.withheld.append((number, "a turn with what looks like a credential in a name"))
+            return
+        words = self._redact(turn.text)
+        if words != turn.text:
+            found.withheld.append((number, "what looks like a credential in a turn"))
+        turn = msgspec.structs.replace(turn, text=words)
+        txn.kv.put(keys.TURNS, keys.number(turn.number), _encoder.encode(turn))
+        turn_rows.enter(txn.kv, turn, txn.session_turns(turn.session))
+        if line.raised is not None:
+            txn.put_raised(turn.number, line.raised)
+        txn.put_setting(IMPORTED_TURNS, keys.number(turn.number))
+        found.turns += 1
+
+    def _fact(self, txn: LogTxn, number: int, line: ln.Fact, found: Taken) -> None:
+        if not (self._is_new or self._is_same):
+            return
+        if not line.name.startswith(ln.PORTABLE_FACTS) or not 0 < len(line.name.encode()) <= keys.KEY_MAX_BYTES:
+            found.wrong.append((number, "is a fact that no export holds"))
+        elif not all(map(self._is_clean, (line.name, *_words_of(line.value)))):
+            found.withheld.append((number, "a fact with what looks like a credential"))
+        elif txn.setting(line.name) is None:
+            txn.put_setting(line.name, line.value)
+            found.others += 1
+
+    def _close(self, txn: LogTxn, last_turn: int) -> list[tuple[int, str]]:
+        """Numbers that stand for no note at all go again; no number of a turn is given twice."""
+        if self._is_new and (given := max(min(last_turn, _NUMBER_MAX), _last(txn, keys.TURNS))) > 0:
+            txn.kv.put(keys.META, keys.META_TURN, keys.number(given))
+        empty = [(key, uid) for key, uid in txn.kv.scan(keys.IDS) if self.taken.others and not _has_events(txn, uid)]
+        for key, uid in empty:
+            for table, row in ((keys.IDS, key), (keys.ALIASES, uid), (keys.UNEMBEDDED, key), (keys.UNWANTED, key)):
+                txn.kv.delete(table, row)
+        if self.taken.withheld:  # an event that stayed out was all there is of its note
+            return []
+        return [(0, f"the number {keys.of_number(key)} stands for no note") for key, _ in empty]
+
+
+def _last(txn: LogTxn, table: str) -> int:
+    """The greatest number in a table that goes by them; 0 where it is empty."""
+    row = txn.kv.last(table)
+    return 0 if row is None else keys.of_number(row[0])
+
+
+def _has_events(txn: LogTxn, uid: bytes) -> bool:
+    first = txn.kv.seek(keys.SUBJECTS, uid)
+    return first is not None and first[0].startswith(uid)
+
+
+def _grouped(lines: Iterator[tuple[int, ln.AnyLine]], taken: Taken) -> Iterator[Group | tuple[int, ln.AnyLine]]:
+    """Each commit with what belongs to it; every other line by itself."""
+    group: Group | None = None
+    for number, line in lines:
+        if isinstance(line, ln.EventLine) and group is not None:
+            group.events.append((number, line, []))
+        elif isinstance(line, ln.Text) and group is not None and group.events:
+            group.events[-1][2].append((number, line))
+        elif isinstance(line, ln.EventLine | ln.Text):
+            taken.wrong.append((number, "belongs to nothing before it"))
+        else:
+            if group is not None:
+                yield group
+            group = Group(at=number, commit=line, events=[]) if isinstance(line, ln.Commit) else None
+            if group is None:
+                yield number, line
+    if group is not None:
+        yield group
+
+
+def _texts_forgotten(store: GroupStore) -> frozenset[bytes]:
+    """The digests of all that notes said which were forgotten here."""
+    found: set[bytes] = set()
+    with store.read() as snapshot:
+        for uid in set(store.fallen(0)):
+            note = snapshot.note(uid)
+            if note is not None and note.forgotten:
+                found.update(digest for one in snapshot.log_of(uid) for digest in ln.named_texts(one.body))
+    return frozenset(found)
+
+
+def _bytes_of(digits: str) -> bytes:
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:
+        return b""
+
+
+def _words_of(value: bytes) -> list[str]:
+    """What may be read in a fact's value: a uid has nothing, a packed value its texts."""
+    try:
+        return [*ln.words_in(msgspec.msgpack.decode(value)), value.decode("utf-8", "replace")]
+    except msgspec.MsgspecError:
+        return [value.decode("utf-8", "replace")]

@@ -1,0 +1,169 @@
+"""backup, restore, export and import as a person types them, with a real daemon."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memd_daemon.exchanged import held
+from tests.cli.world import Ran, World
+
+LOCKS = """
+import fcntl, os, sys
+for name, lock in (("run/daemon.lock", fcntl.flock), ("writer.lock", fcntl.lockf)):
+    descriptor = os.open(os.path.join(sys.argv[1], name), os.O_RDWR)
+    try:
+        lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        print("free")
+    except OSError:
+        print("held")
+"""
+
+
+def contents(world: World) -> list[str]:
+    """What every note says, oldest first."""
+    ran = world.memd("list", "--all-scopes", "--all", "--json")
+    assert ran.code == 0, ran.err
+    return [note["content"] for note in reversed(ran.json)]
+
+
+def pid_of(world: World) -> int:
+    return int(json.loads((world.home / "run" / "status.json").read_text())["pid"])
+
+
+def done(ran: Ran) -> Ran:
+    assert ran.code == 0, ran.err
+    return ran
+
+
+def test_a_backup_and_back_again(fresh: World) -> None:
+    """The dated file in the home directory is private; a restore puts it back in one step under a daemon that runs, keeps what was
+    there, and that comes back the same way."""
+    fresh.note("In the backup.")
+    made = done(fresh.memd("backup", "--json")).json
+    path = Path(made["path"])
+    assert path.parent == fresh.user_home
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert (made["notes"], made["ended"], made["bytes"]) == (1, True, path.stat().st_size)
+    fresh.note("After it.")
+    before = pid_of(fresh)
+    code, shown = fresh.at_terminal("restore", str(path))
+    assert (code, "restored" in shown) == (0, True)
+    assert contents(fresh) == ["In the backup."]
+    assert pid_of(fresh) != before
+    (kept,) = (fresh.home / "replaced").iterdir()
+    assert str(kept) in shown.replace("\n", "")
+    assert fresh.at_terminal("restore", str(kept))[0] == 0
+    assert contents(fresh) == ["In the backup.", "After it."]
+    assert done(fresh.memd("verify", "--json")).json["faults"] == []
+    assert done(fresh.memd("recall", "After it")).out
+
+
+def test_a_restore_without_a_daemon_starts_none(fresh: World) -> None:
+    """What did not run does not run afterwards."""
+    fresh.note("In the backup.")
+    path = fresh.folder / "a"
+    done(fresh.memd("backup", str(path)))
+    done(fresh.memd("stop"))
+    assert fresh.at_terminal("restore", str(path))[0] == 0
+    assert not (fresh.home / "run" / "address").exists()
+
+
+@pytest.mark.parametrize("words", [("backup", "{}"), ("export", "{}")])
+def test_nothing_is_written_over(world: World, words: tuple[str, str]) -> None:
+    """Exit 1, what is there stays, and the sentence says what to do."""
+    path = world.folder / f"taken-{words[0]}"
+    path.write_text("mine")
+    ran = world.memd(words[0], words[1].format(path))
+    assert (ran.code, path.read_text()) == (1, "mine")
+    assert "name another file" in ran.err
+    assert [one.name for one in world.folder.iterdir() if one.name.endswith(".part")] == []
+
+
+def test_an_agents_shell_restores_nothing(world: World) -> None:
+    """A restore can bring keys: told so, and nothing is touched."""
+    world.note("It stays.")
+    path = world.folder / "by-an-agent"
+    done(world.memd("backup", str(path)))
+    before, pid = contents(world), pid_of(world)
+    ran = world.memd("restore", str(path), "--json", CLAUDECODE="1")
+    assert (ran.code, ran.json["error"]["code"]) == (1, "person-needed")
+    assert "in a terminal of your own" in ran.err
+    assert (contents(world), pid_of(world)) == (before, pid)
+
+
+def test_what_is_no_backup_is_said_in_one_line(world: World) -> None:
+    """Exit 1; the daemon was not even stopped."""
+    world.note("It stays too.")
+    pid = pid_of(world)
+    path = world.folder / "no-backup"
+    path.write_text("{}")
+    code, shown = world.at_terminal("restore", str(path))
+    assert (code, "is no backup of memd" in " ".join(shown.split())) == (1, True)
+    assert pid_of(world) == pid
+
+
+def test_an_export_in_a_file_and_in_a_pipe_are_the_same(world: World) -> None:
+    """To the byte; and it is JSON Lines."""
+    world.note("It is in the export.")
+    path = world.folder / "a.jsonl"
+    told = done(world.memd("export", str(path), "--json")).json
+    assert told["lines"] == len(path.read_bytes().splitlines())
+    assert done(world.memd("export", "-")).out == path.read_bytes()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [json.loads(line)["is"] for line in path.read_bytes().splitlines()][:: told["lines"] - 1] == [
+        "memd-export",
+        "end",
+    ]
+
+
+def test_an_export_is_taken_in_from_a_file_and_from_a_pipe(world: World) -> None:
+    """Into a new home: the same to the byte, once, sound; a daemon that ran runs again."""
+    world.note("It goes elsewhere.")
+    raw = done(world.memd("export", "-")).out
+    path = world.folder / "b.jsonl"
+    path.write_bytes(raw)
+    there = str(world.folder / "there")
+    assert done(world.memd("import", str(path), "--json", MEMD_HOME=there)).json["relation"] == "new"
+    assert done(world.memd("export", "-", MEMD_HOME=there)).out == raw
+    again = done(world.memd("import", "-", "--json", stdin=raw, MEMD_HOME=there)).json
+    assert (again["relation"], again["events"], again["kept"]) == ("same", 0, "")
+    assert done(world.memd("status", "--json", MEMD_HOME=there)).json["daemon"]["state"] == "running"
+    assert done(world.memd("verify", "--json", MEMD_HOME=there)).json["faults"] == []
+    done(world.memd("stop", MEMD_HOME=there))
+
+
+def test_wrong_lines_are_named_and_nothing_is_taken(world: World) -> None:
+    """Exit 1 with the numbers; with --skip-wrong the rest comes, and they are named all the same."""
+    world.note("A line of it will be wrong.")
+    lines = done(world.memd("export", "-")).out.splitlines(keepends=True)
+    lines[2] = b"nonsense\n"
+    path = world.folder / "wrong.jsonl"
+    path.write_bytes(b"".join(lines))
+    there = str(world.folder / "wrong")
+    ran = world.memd("import", str(path), MEMD_HOME=there)
+    assert ran.code == 1
+    assert "line 3: is no line of an export" in ran.err
+    assert not (world.folder / "wrong" / "store").exists()
+    told = done(world.memd("import", str(path), "--skip-wrong", MEMD_HOME=there)).out.decode()
+    assert "passed over: line 3: is no line of an export" in told
+
+
+def test_an_export_to_stdout_is_nothing_else(world: World) -> None:
+    """--json would mix two documents: usage, exit 2."""
+    assert world.memd("export", "-", "--json").code == 2
+
+
+def test_nobody_else_has_the_home_while_it_is_held(fresh: World) -> None:
+    """The daemon that ran is gone, and both of its locks are taken, so no other begins to serve or to write."""
+    fresh.note("Held.")
+    with held(fresh.home):
+        words = [sys.executable, "-I", "-c", LOCKS, str(fresh.home)]
+        assert subprocess.run(words, capture_output=True, check=True).stdout.split() == [b"held", b"held"]
+        assert not (fresh.home / "run" / "address").exists()
+    assert contents(fresh) == ["Held."]
+    assert os.path.lexists(fresh.home / "run" / "address")
