@@ -5,9 +5,8 @@ it can do is a method of `Inside`. Nothing is recorded: what is asked is how a n
 """
 
 import os
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import errors, limits
+from memd_daemon.answering import serve
 from memd_daemon.daemon import Daemon
 from memd_daemon.evidence import Said, read, striped
 from memd_daemon.model import event as ev
@@ -124,20 +124,9 @@ class Inside:
         return COPY if judged.source.type in UNTRUSTED_ORIGINS else OWN
 
 
-def requests() -> Iterator[Wanted]:
-    for line in sys.stdin.buffer:
-        yield msgspec.json.decode(line, type=Wanted)
-
-
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="memd-evidence-") as folder:
-        inside = Inside(Path(os.path.realpath(folder)))
-        try:
-            for wanted in requests():
-                sys.stdout.buffer.write(msgspec.json.encode(inside.answer(wanted)) + b"\n")
-                sys.stdout.buffer.flush()
-        finally:
-            inside.close()
+        serve(Inside(Path(os.path.realpath(folder))), Wanted)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import limits
+from memd_daemon.answering import serve
 from memd_daemon.daemon import Daemon
 from memd_daemon.model import event as ev
 from memd_daemon.model import fold
@@ -305,20 +306,5 @@ def _never() -> None:
     """Nobody stops this daemon but the end of its input."""
 
 
-def requests() -> Iterator[Wanted]:
-    for line in sys.stdin.buffer:
-        yield msgspec.json.decode(line, type=Wanted)
-
-
-def main(home: Path) -> None:
-    inside = Inside(home)
-    try:
-        for wanted in requests():
-            sys.stdout.buffer.write(msgspec.json.encode(inside.answer(wanted)) + b"\n")
-            sys.stdout.buffer.flush()
-    finally:
-        inside.close()
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    serve(Inside(Path(sys.argv[1])), Wanted)

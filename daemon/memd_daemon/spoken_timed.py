@@ -16,10 +16,9 @@ commit                  a turn of that size put into the store and committed, an
 """
 
 import os
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +26,7 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import limits
+from memd_daemon.answering import serve
 from memd_daemon.daemon import Daemon
 from memd_daemon.model.turn import Raised, Turn, Witness
 from memd_daemon.model.words import Attestation
@@ -149,20 +149,9 @@ def _took(work: Callable[[], object]) -> dict[str, float]:
     return {"ms": (time.perf_counter_ns() - began) / limits.NS_PER_MS}
 
 
-def requests() -> Iterator[Wanted]:
-    for line in sys.stdin.buffer:
-        yield msgspec.json.decode(line, type=Wanted)
-
-
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="memd-spoken-") as folder:
-        inside = Inside(Path(os.path.realpath(folder)))
-        try:
-            for wanted in requests():
-                sys.stdout.buffer.write(msgspec.json.encode(inside.answer(wanted)) + b"\n")
-                sys.stdout.buffer.flush()
-        finally:
-            inside.close()
+        serve(Inside(Path(os.path.realpath(folder))), Wanted)
 
 
 if __name__ == "__main__":

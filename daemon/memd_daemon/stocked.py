@@ -10,7 +10,7 @@ vector says. So whoever asks may have vectors of the token table instead: as lon
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from memd_client import api
+from memd_daemon.answering import serve
 from memd_daemon.daemon import Daemon
 from memd_daemon.index.embed import Embedder, QueryTable
 from memd_daemon.service.embedding import EmbedQueue, waiting
@@ -91,20 +92,5 @@ def _never() -> None:
     """Nobody stops this daemon but the end of its input."""
 
 
-def requests() -> Iterator[Wanted]:
-    for line in sys.stdin.buffer:
-        yield msgspec.json.decode(line, type=Wanted)
-
-
-def main(home: Path) -> None:
-    stock = Stock(home)
-    try:
-        for wanted in requests():
-            sys.stdout.buffer.write(msgspec.json.encode(stock.answer(wanted)) + b"\n")
-            sys.stdout.buffer.flush()
-    finally:
-        stock.close()
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    serve(Stock(Path(sys.argv[1])), Wanted)
