@@ -65,6 +65,7 @@ class Pong(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     home: str
     ready: bool  # whether the embedding model is in
+    store: str = ""  # its store's uid in hex; "" from a daemon that does not tell
 
 
 class Ping(Request, frozen=True):

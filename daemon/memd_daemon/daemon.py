@@ -188,7 +188,11 @@ class Daemon:
         return idle_exit_s(self.parts.settings(), self.parts.now_ms())
 
     def _ping(self, _: api.Ping) -> api.Pong:
-        return api.Pong(pid=os.getpid(), version=__version__, home=str(self.parts.home), ready=self.parts.search.ready)
+        parts = self.parts
+        store = parts.store.info.store.hex()
+        return api.Pong(
+            pid=os.getpid(), version=__version__, home=str(parts.home), ready=parts.search.ready, store=store
+        )
 
     def _fired(self, _: api.FiredAt) -> api.FiredReply:
         counts = self._deliverer.counts

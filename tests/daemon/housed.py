@@ -136,30 +136,42 @@ class House(World):
         return "".join(file.read_text() for file in (log, self.errors) if file.exists())
 
     def daemons(self) -> list[int]:
-        """The daemons of this home that live, those that are only starting too."""
-        named = b"MEMD_HOME=" + os.fsencode(self.home)
+        """The daemons of this home that live, those that are only starting too, also as long as they are a shell."""
+        named, launcher = b"MEMD_HOME=" + os.fsencode(self.home), spawn.launcher_path(os.fsencode(self.home)) + b"\0"
         found = []
         for process in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
-                is_daemon = process.name.isdecimal() and (process / "cmdline").read_bytes().endswith(b"\0memd_daemon\0")
+                words = (process / "cmdline").read_bytes() if process.name.isdecimal() else b""
+                is_daemon = words.endswith((b"\0memd_daemon\0", launcher))
                 if is_daemon and named in (process / "environ").read_bytes().split(b"\0"):
                     found.append(int(process.name))
         return sorted(found)
 
     def alone(self) -> list[int]:
         """The daemons, once at most one is left: successors that found it served end by themselves."""
-        until(lambda: len(self.daemons()) <= 1)
-        return self.daemons()
+        seen: list[int] = []
+
+        def is_alone() -> bool:
+            seen[:] = self.daemons()
+            return len(seen) <= 1
+
+        until(is_alone)
+        return seen
 
     # what the daemon knows
 
     def prompts(self) -> list[str]:
-        """What the user said, oldest first, all that was kept taken in: under load the last hook may be late too."""
+        """What the user said, oldest first, all that was kept taken in."""
+        self.settle()
         with self.client() as memd:
-            if self.spooled():
-                memd.restart()
-                until(lambda: self.spooled() == 0)
             return [turn.text for turn in reversed(memd.ask(api.Turns(limit=0), api.TurnsReply).turns)]
+
+    def settle(self) -> None:
+        """Has all that was kept taken in, by the next daemon at its start: under load the last hook may be late too."""
+        if self.spooled():
+            with self.client() as memd:
+                memd.restart()
+            until(lambda: self.spooled() == 0)
 
     def spooled(self) -> int:
         folder = self.home / "spool"
