@@ -93,7 +93,9 @@ FLAGS_WAITING_MAX: Final = 10_000  # stale flags that are to be written: a few h
 BEHIND_WAITING_MAX: Final = 100  # pieces of work behind the answers
 BEHIND_YIELDS_MS: Final = 20  # a piece of work behind answers waits so long for hooks that are on their way
 BEHIND_LINGERS_S: Final = 60  # its thread waits so long for more: beginning one costs a hook a millisecond
-THREAD_TURN_S: Final = 0.0005  # a hook waits so long for the interpreter where another thread computes; Python's own is 5 ms
+THREAD_TURN_S: Final = (
+    0.0005  # a hook waits so long for the interpreter where another thread computes; Python's own is 5 ms
+)
 GIT_REPOSITORY_DEADLINE_S: Final = 0.1  # the first look at a directory stands on the hook path
 RENAME_LOOK_MS: Final = 5_000  # of git's questions about one file that is gone, all together
 RENAME_SLOW_LOOK_MS: Final = 500  # likewise where one took longer just now: a recall may ask for many

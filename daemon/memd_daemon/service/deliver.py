@@ -58,6 +58,9 @@ NO_NEWS: Final = frozenset({"standing", "sent-this-turn", PAUSED_RULE, IGNORED_R
 """Rules whose silence the ledger does not keep: the context was told it, and `status` tells of a pause, and `memd config log`."""
 
 
+THAT_RECORD: Final = frozenset({Moment.PROMPT_SUBMIT, Moment.TOOL_RESULT, Moment.GIT_COMMIT})
+"""Moments at which something is recorded before it is decided what to tell: a request that comes twice is told apart by then."""
+
 LOOKED_AT: Final = frozenset({Moment.SESSION_START, Moment.POST_COMPACTION})
 """When policy files are looked at before anything is told."""
 
@@ -135,13 +138,16 @@ class Deliverer:
         if harness is None or event is None:
             return b""
         hook = self._bound(hook, event)
-        with self._parts.ledger.read() as ledger:
-            before = None if hook.is_probe else ledger.replied(hook.request_id)
-            known = ledger.context(event.session, event.agent)
-            main = ledger.context(event.session, "") if event.agent else known
-            before_it = known or main
-        if before is not None:
+        ledger = self._parts.ledger
+        if (
+            event.moment in THAT_RECORD
+            and not hook.is_probe
+            and (before := ledger.replied(hook.request_id)) is not None
+        ):
             return before
+        known = ledger.context(event.session, event.agent)
+        main = ledger.context(event.session, "") if event.agent else known
+        before_it = known or main
         place = place_where(self._parts, event.cwd, before_it.repo if before_it else "")
         if event.moment == Moment.GIT_COMMIT:
             if not hook.is_probe:
@@ -157,8 +163,12 @@ class Deliverer:
         looks = known is None or event.moment in CLIENT_MOMENTS
         client = client_above(pid, self._names, event.harness) if looks and pid else None
         sessions = session_and_continued(event.session, main)
-        call = msgspec.structs.replace(self._called(hook, harness, event, place, sessions, client), pid=pid)
-        return self._answer_session(harness, call, client)
+        reads = self._parts.store.read() if event.moment in FILE_MOMENTS else contextlib.nullcontext()
+        with (
+            reads as snapshot
+        ):  # of one look at the store all that a file's hook needs; a prompt's would be held for its model
+            call = self._called(hook, harness, event, place, sessions, client, snapshot)
+            return self._answer_session(harness, msgspec.structs.replace(call, pid=pid), client, snapshot)
 
     def _understood(self, harness: Harness | None, hook: wire.Hook) -> HookEvent | None:
         if harness is None:
@@ -176,7 +186,7 @@ class Deliverer:
         deadline_ns, flags, cwd = hook.deadline_ns, hook.flags, hook.cwd
         return wire.Hook(request, deadline_ns, flags, hook.harness, hook.event, cwd, hook.environment, hook.stdin)
 
-    def _answer_session(self, harness: Harness, call: Call, client: Client | None) -> bytes:
+    def _answer_session(self, harness: Harness, call: Call, client: Client | None, snapshot: Snapshot | None) -> bytes:
         hook, event = call.hook, call.event
         with self._lock, contextlib.ExitStack() as unanswered:
             with self._parts.ledger.read() as ledger:
@@ -194,7 +204,7 @@ class Deliverer:
                 if event.moment == Moment.MEMD_CALL and not hook.is_probe:
                     main = ledger.context(event.session, "") if event.agent else context
                     self._parts.calls.register(main, context, event, call.pid)
-                answer, delivery, after = self._decide(call, ledger, context, harness)
+                answer, delivery, after = self._decide(call, ledger, context, harness, snapshot)
             reply = harness.render(event, answer)
             is_told = delivery is None or _goes_out(hook, delivery, reply)
             if not is_told:
@@ -220,7 +230,7 @@ class Deliverer:
         deadline_ns = time.monotonic_ns() + patience_ms * limits.NS_PER_MS
         hook = wire.Hook(b"", deadline_ns, wire.PROBE, event.harness, event.moment, os.fsencode(event.cwd), b"", b"")
         sessions = sessions_of(self._parts.ledger, event.session)
-        call = self._called(hook, harness, event, place_of(self._parts, event.cwd), sessions, None)
+        call = self._called(hook, harness, event, place_of(self._parts, event.cwd), sessions, None, None)
         with self._lock, self._parts.ledger.read() as ledger, self._parts.store.read() as snapshot:
             call = under_settings(self._parts, snapshot, call)
             context = entered(known, event, call.place, None, self._parts.now_ms())
@@ -245,10 +255,11 @@ class Deliverer:
         place: Place,
         sessions: tuple[str, ...],
         client: Client | None,
+        snapshot: Snapshot | None,
     ) -> Call:
         """Stores a prompt's turn and searches the notes for it; resolves the paths of a file moment.
 
-        ``sessions``: the event's, and those it continues.
+        ``sessions``: the event's, and those it continues. ``snapshot``: where one is open already.
         """
         asked, vectors = None, ""
         hits: Sequence[Hit] = ()
@@ -265,7 +276,7 @@ class Deliverer:
                 asked = candidates.Asked(self._parts, scopes, event.prompt)
                 vector, vectors = self._query_vector(event.prompt, pending, hook.deadline_ns)
                 hits = asked.hits(vector, by_table=vectors == "table")
-        at, paths, moved = files_of(self._parts, event, place, sessions, is_probe=hook.is_probe)
+        at, paths, moved = files_of(self._parts, event, place, sessions, snapshot, is_probe=hook.is_probe)
         return Call(
             hook=hook,
             event=event,
@@ -296,12 +307,12 @@ class Deliverer:
     # deciding
 
     def _decide(
-        self, call: Call, ledger: LedgerSnapshot, context: Context, harness: Harness
+        self, call: Call, ledger: LedgerSnapshot, context: Context, harness: Harness, open_: Snapshot | None
     ) -> tuple[HookAnswer, Delivery | None, Context]:
         """What is told now: first the bundle that the context is owed, then what belongs to the moment."""
         if call.event.moment not in candidates.MOMENTS_THAT_TELL:
             return HookAnswer(), None, context
-        with self._parts.store.read() as snapshot:
+        with contextlib.nullcontext(open_) if open_ is not None else self._parts.store.read() as snapshot:
             call = under_settings(self._parts, snapshot, call)
             owed, own = self._weigh(snapshot, ledger, call, context, harness)
         return self._told(call, context, owed, own)

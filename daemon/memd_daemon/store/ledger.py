@@ -52,15 +52,16 @@ class Epoch:
 
 
 class Told(NamedTuple):
-    """What was read before: what stands in an epoch, the notes of a turn, where files were before."""
+    """What was read before: what stands in an epoch, the notes of a turn, where files were before, contexts."""
 
     epochs: dict[bytes, Epoch]
     turns: dict[bytes, frozenset[bytes]]
     moves: dict[bytes, tuple[str, ...]]
+    contexts: dict[bytes, Context]
 
     @property
     def size(self) -> int:
-        return len(self.epochs) + len(self.turns) + len(self.moves)
+        return len(self.epochs) + len(self.turns) + len(self.moves) + len(self.contexts)
 
 
 class Remembered:
@@ -72,7 +73,11 @@ class Remembered:
 
     def forget(self) -> None:
         """After each write that may have changed any. New tables: a snapshot from before it goes on with the old ones."""
-        self._told = Told({}, {}, {})
+        self._told = Told({}, {}, {}, {})
+
+    def forget_contexts(self) -> None:
+        """After a write of contexts alone."""
+        self._told = self._told._replace(contexts={})
 
     @property
     def now(self) -> Told:
@@ -91,8 +96,14 @@ class TableLedgerSnapshot:
         self._told = told
 
     def context(self, session: str, agent: str) -> Context | None:
-        raw = self._kv.get(keys.CONTEXTS, keys.context_prefix(session, agent))
-        return None if raw is None else _contexts.decode(raw)
+        key = keys.context_prefix(session, agent)
+        known = self._told.contexts.get(key)
+        if known is None:
+            raw = self._kv.get(keys.CONTEXTS, key)
+            if raw is None:
+                return None
+            known = self._told.contexts[key] = _contexts.decode(raw)
+        return known
 
     def contexts_of(self, session: str) -> list[Context]:
         """The newest context of each agent of the session."""
@@ -187,6 +198,9 @@ class TableLedger(FlagRows, BurstRows):
     # --- contexts
 
     def context(self, session: str, agent: str) -> Context | None:
+        known = self._remembered.now.contexts.get(keys.context_prefix(session, agent))
+        if known is not None:
+            return known
         with self.read() as snapshot:
             return snapshot.context(session, agent)
 
@@ -196,6 +210,7 @@ class TableLedger(FlagRows, BurstRows):
 
     def put_context(self, context: Context) -> None:
         self._keeper.writing(lambda kv: _put_context(kv, context))
+        self._remembered.forget_contexts()
 
     def contexts(self, *, live_since: int = 0) -> Iterator[Context]:
         """Contexts that were heard of at ``live_since`` (UTC, Unix ms) or later, ended ones among them."""
