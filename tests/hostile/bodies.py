@@ -92,6 +92,8 @@ WORDS: Final = (
 
 NUMBERS: Final = (-1, 0, 1, 2**31 - 1, 2**31, 2**63 - 1, -(2**63), 2**64 - 1)
 
+SHAPES: Final[tuple[object, ...]] = (b"\xff\0", [[]], [None], [1, "a"], [[1, "a", 2]], {"a": {"a": 1}}, {1: 1})
+
 WRONG: Final[tuple[bytes, ...]] = (
     b"\xc0",
     b"\xc3",
@@ -105,7 +107,7 @@ WRONG: Final[tuple[bytes, ...]] = (
     b"\xdd\xff\xff\xff\xff",
     *(encode(value) for value in (float("nan"), float("inf"), -float("inf"), 1e308, 1.5)),
     *map(encode, NUMBERS),
-    *(encode(value) for value in (b"\xff\0", [[]], [None], [1, "a"], [[1, "a", 2]], {"a": {"a": 1}}, {1: 1})),
+    *map(encode, SHAPES),
 )
 """Values of msgpack that most fields do not take, as bytes, since some of them nothing else writes."""
 
@@ -126,7 +128,7 @@ def values() -> Iterator[bytes]:
 
 
 def of_fields(verb: str, place: dict[str, object]) -> Iterator[bytes]:
-    """A right body of this verb with each field in turn given each value, and each field left out. ``place``: where the asker is."""
+    """A right body of this verb with each field in turn left out, and given each value. ``place``: where the asker is."""
     right = {**place, **BASE.get(verb, {})}
     for field in msgspec.structs.fields(api.VERBS[verb]):
         others = {name: value for name, value in right.items() if name != field.encode_name}

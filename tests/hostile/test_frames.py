@@ -1,4 +1,4 @@
-"""Bytes, frames and messages that no client sends. What breaks a bound costs its sender the connection, and nobody else anything."""
+"""Bytes, frames and messages that no client sends. What breaks a bound costs its sender the connection, and nobody else a thing."""
 
 import contextlib
 import random
@@ -101,7 +101,7 @@ def test_messages_of_many_frames(victim: Victim) -> None:
 
 
 def test_the_largest_messages_there_may_be(victim: Victim) -> None:
-    """Forty of 16 MB for a verb that nobody knows, without a pause: what waits is bounded, the rest is refused or waits to be sent."""
+    """Forty of 16 MB for a verb that nobody knows: what waits is bounded, the rest is refused or waits to be sent."""
     message = zmtp.encode(wire.request(b"nobody", bytes(wire.FRAME_MAX_BYTES - 1024)))
     with victim.watched(TRAFFIC_PEAK_MB), shaken(victim) as raw:
         pours(raw, message, 40)
@@ -109,12 +109,12 @@ def test_the_largest_messages_there_may_be(victim: Victim) -> None:
 
 
 def test_answers_that_nobody_reads(victim: Victim) -> None:
-    """A hundred thousand small requests and more from three peers that read nothing: they lose their answers, and nobody waits for them."""
+    """A hundred thousand small requests of three peers that read nothing: they lose their answers, nobody waits for them."""
     piece = zmtp.encode(wire.request(wire.PING, wire.EMPTY_BODY)) * 5_000
 
     def ask() -> None:
         with shaken(victim) as raw, contextlib.suppress(OSError):
-            pours(raw, piece, 10)
+            pours(raw, piece, 7)
 
     with victim.watched(TRAFFIC_PEAK_MB):
         threads = [threading.Thread(target=ask) for _ in range(3)]
@@ -126,7 +126,7 @@ def test_answers_that_nobody_reads(victim: Victim) -> None:
 
 
 def test_a_message_byte_by_byte(victim: Victim) -> None:
-    """Two hundred peers, each a byte at a time: others are served between any two bytes, and each message is answered at its end."""
+    """Two hundred peers, each a byte at a time: others are served meanwhile, and each message is answered at its end."""
     request = zmtp.encode(wire.request(wire.PING, wire.EMPTY_BODY))
     with victim.watched(), contextlib.ExitStack() as stack:
         slow = [victim.dealer() for _ in range(200)]

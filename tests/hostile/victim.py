@@ -10,10 +10,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from memd_client import address, wire, zmtp
 from memd_daemon import limits
@@ -28,6 +28,18 @@ CANARY: Final = "xyzzy-canary-9c1f"
 # What the guard allows, and what comes in between the two looks that it needs: at a gigabyte a second, each a quarter of a second
 # late on a busy machine.
 TRAFFIC_PEAK_MB: Final = limits.TRAFFIC_MAX_BYTES // MB + 1_000
+
+
+IS_LONG: Final = bool(os.environ.get("MEMD_FUZZ_LONG"))
+"""Whether everything is tried, as scripts/fuzz does; else every few of what is most, always the same ones."""
+
+T = TypeVar("T")
+
+
+def some(all_: Iterable[T], of: int) -> Iterator[T]:
+    """Every so manyth, from a different one in each list; all in the long form."""
+    tried = list(all_)
+    return iter(tried if IS_LONG else tried[len(tried) % of :: of])
 
 
 class Victim(Siege):
