@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd_client import wire
-from memd_client.mcp import EDGE_BYTES, Lines, TooLong, _error, _id_at_an_end, _order
+from memd_client.mcp import EDGE_BYTES, Lines, TooLong, _error, _id_at_an_end
+from memd_client.spawn import version_order
 
 BIG = wire.MCP_MESSAGE_MAX_BYTES
 
@@ -102,5 +103,5 @@ def test_an_answer_of_the_carrier_is_json_whatever_the_id(id_: object, named: ob
 
 def test_versions_are_ordered_by_their_numbers() -> None:
     """What can't be read is old."""
-    assert _order(b"0.1.0") < _order(b"0.2.0") < _order(b"0.10.0") < _order(b"1.0.0")
-    assert _order(b"what") < _order(b"0.1.0")
+    assert version_order(b"0.1.0") < version_order(b"0.2.0") < version_order(b"0.10.0") < version_order(b"1.0.0")
+    assert version_order(b"what") < version_order(b"0.1.0")
