@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -95,12 +96,17 @@ class Place(World):
         return path.read_text() if path.exists() else ""
 
 
+def until(condition: Callable[[], object]) -> None:
+    """Waits until it holds."""
+    end = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < end, "it never came to be"
+        time.sleep(LOOK_S)
+
+
 def gone(pid: int) -> None:
     """Waits until a process is no more, or one that nobody has waited for."""
-    end = time.monotonic() + WAIT_S
-    while pid and _state(pid) not in ("", "Z"):
-        assert time.monotonic() < end, f"process {pid} does not go"
-        time.sleep(LOOK_S)
+    until(lambda: not pid or _state(pid) in ("", "Z"))
 
 
 def _state(pid: int) -> str:

@@ -40,6 +40,7 @@ from memd_daemon.store.log_read import (
 from memd_daemon.store.named import named
 from memd_daemon.store.port import Snapshot, Store
 from memd_daemon.store.slices import Slices
+from memd_daemon.store.turn_rows import crc_of
 
 
 def verify(store: Store) -> list[Fault]:
@@ -381,6 +382,8 @@ def _turns(snapshot: LogSnapshot) -> Iterator[Fault]:
         except BROKEN:
             yield Fault(where=f"turn {number}", what="cannot be read", remedy=RESTORE)
             continue
+        if turn.crc and turn.crc != crc_of(turn):
+            yield Fault(where=f"turn {number}", what="is not the one that was stored", remedy=RESTORE)
         entered = snapshot.kv.get(keys.TURN_SESSIONS, keys.digest16(turn.session) + key)
         asked = (keys.TURN_REQUESTS, keys.digest16(turn.request)) if turn.request else None
         if turn.number != number or entered is None or (asked and snapshot.kv.get(*asked) != key):

@@ -92,7 +92,12 @@ class Pages:
             tables: list[Row] = []
             yield from self._table(_table_of(_FREE, self._head.free), self._free_pages)
             yield from self._table(_table_of(_NAMELESS, self._head.main), tables.append)
-            for one in map(_named, tables):
+            for key, value, _ in tables:
+                name = key.decode("ascii", "backslashreplace")
+                if len(value) != _TABLE.size:
+                    yield Flaw(_HEADS, name, "is not told of as a table is")
+                    continue
+                one = _table_of(name, value)
                 if not one.flags:
                     yield from self._table(one, _no_value)
                 elif one.name in self._own:
@@ -225,11 +230,6 @@ def _no_value(_: Row) -> None:
 def _table_of(name: str, raw: bytes) -> _Table:
     _, flags, depth, _, _, _, rows, root = _TABLE.unpack(raw)
     return _Table(name, flags, depth, rows, root)
-
-
-def _named(row: Row) -> _Table:
-    key, value, _ = row
-    return _table_of(key.decode("ascii", "backslashreplace"), value)
 
 
 def flaw_in_heads(file: Path) -> Flaw | None:

@@ -1,5 +1,6 @@
 """The rows of a turn, beside the log: turns are local, stand in no commit, and are found by session, request and prompt id."""
 
+import zlib
 from collections.abc import Iterator
 
 import msgspec
@@ -18,9 +19,15 @@ def add(kv: Writing, turn: Turn, turns_before: int) -> int:
     number = 1 + max(keys.of_number(key) for key in (keys.number(0), given, newest and newest[0]) if key)
     kv.put(keys.META, keys.META_TURN, keys.number(number))
     turn = msgspec.structs.replace(turn, number=number)
+    turn = msgspec.structs.replace(turn, crc=crc_of(turn))
     kv.put(keys.TURNS, keys.number(number), _encoder.encode(turn))
     enter(kv, turn, turns_before)
     return number
+
+
+def crc_of(turn: Turn) -> int:
+    """What `Turn.crc` is to be, never 0."""
+    return zlib.crc32(_encoder.encode(msgspec.structs.replace(turn, crc=0))) or 1
 
 
 def enter(kv: Writing, turn: Turn, turns_before: int) -> None:
