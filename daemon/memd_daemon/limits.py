@@ -296,6 +296,7 @@ FAULTS_TOLD_MAX: Final = 3  # of a store that is to be put in place; `memd verif
 CHECK_SLICE_MS: Final = 1  # of looking through the store at a time: a hook waits no longer for its turn
 CHECK_REST_MS: Final = 9  # then; so that it takes a tenth of one core at most
 LET_GO_SLICES: Final = 100  # then what was looked at goes back to the system: some tens of MB of a store
+LEDGER_LET_GO_S: Final = 30.0  # between two times that the ledger's pages go back: fifty busy sessions fill 1 MB of them
 WATCH_START_WAIT_S: Final = 0.5  # between two looks whether the indexes are in
 WATCH_START_WAITS: Final = 120  # then it begins without them
 SIGNED_LOOK_WAIT_S: Final = 0.25  # an answer waits so long to know what is signed; of a large store the rest follows
@@ -394,6 +395,7 @@ QUERY_TERMS_MAX: Final = 64  # the rarest of a prompt's terms: the rest moves no
 IDF_PRIOR_NOTES: Final = 1_000  # notes without the word that evidence imagines beside a store of any size
 IDENTIFIER_WEIGHT: Final = 2.0  # of evidence, in words: nobody writes one by chance, and it is made of two or more
 PAIR_WEIGHT: Final = 0.5  # of evidence, in words: a word of a script without spaces gives two pairs
+WORDS_TIES_MAX: Final = 500  # equally good hits that are looked through for those of the smallest ids; a fraction of a ms
 WORDS_REBUILD_NOTES: Final = 1_000  # committed at once in a rebuild: pending notes take about 6 KB each
 WORDS_WRITER_BYTES: Final = 15_000_000  # the least that the lexical library takes for a writer
 

@@ -135,6 +135,18 @@ def test_equal_scores_come_by_smaller_key() -> None:
     assert found == sorted(found, key=lambda one: (-one[1], one[0]))
 
 
+def test_of_many_that_are_as_good_the_smallest_keys_are_taken() -> None:
+    """Whichever segments they lie in: an index that is made anew has others, and finds the same."""
+    order = [7, 3, 9, 1, 8, 2, 6, 5, 4, 10]
+    one, many = WordIndex(), WordIndex()
+    for key in order:
+        one.add(key, "s", "same words")
+        many.add(key, "s", "same words")
+        many.flush(key)
+    one.flush(1)
+    assert keys(one.search("same words", ["s"], 3)) == keys(many.search("same words", ["s"], 3)) == [1, 2, 3]
+
+
 def test_the_rarest_terms_of_a_long_prompt_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for two terms, common ones fall out and the rare ones find their notes."""
     monkeypatch.setattr(limits, "QUERY_TERMS_MAX", 4)  # stem and exact form of two words
@@ -276,7 +288,12 @@ def older_meta(folder: Path) -> None:
     (folder / "meta.json").write_text("{}")
 
 
-@pytest.mark.parametrize("harm", [remove_seal, cut_seal, flip_segment, lose_segment, older_meta])
+def empty_list(folder: Path) -> None:
+    """The library's own list of its files, which no seal covers."""
+    (folder / ".managed.json").write_bytes(b"")
+
+
+@pytest.mark.parametrize("harm", [remove_seal, cut_seal, flip_segment, lose_segment, older_meta, empty_list])
 def test_a_harmed_folder_starts_empty_and_is_filled_again(tmp_path: Path, harm: Callable[[Path], None]) -> None:
     """No mark, no notes, no exception; the same answers after everything was said again."""
     folder = tmp_path / "words"

@@ -66,6 +66,9 @@ def test_a_lost_or_harmed_index_is_made_anew_with_equal_answers(tmp_path: Path, 
     again.daemon.parts.search.load_model()
     assert answers(again) == before
     assert len(before) == 12
+    words = again.daemon.parts.search._words
+    assert words is not None
+    assert words.pending == 0  # all of it is committed, none is said once more
     again.close()
 
 

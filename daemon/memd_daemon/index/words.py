@@ -239,14 +239,23 @@ class WordIndex:
         sealed = self._read_seal()
         if sealed is None:
             self._wipe()
+        try:
+            index = self._opened()
+        except ValueError:  # tantivy's only exception, here for what no seal covers: its list of its own files
+            sealed = None
+            self._wipe()
+            index = self._opened()
         with self._lock:
             self._pending = PendingNotes()
             self._mark = sealed.mark if sealed else None
             self._notes = sealed.notes if sealed else 0
             self._lengths = Counter(sealed.lengths if sealed else {})
             self._files = dict(sealed.files if sealed else {})
-            self._index = self._library.Index(self._schema, path=str(self._path) if self._path else None)
-            self._searcher = self._index.searcher()
+            self._index = index
+            self._searcher = index.searcher()
+
+    def _opened(self) -> Any:
+        return self._library.Index(self._schema, path=str(self._path) if self._path else None)
 
     def _read_seal(self) -> Sealed | None:
         """What the folder holds, if all of it is as it was written."""
@@ -341,10 +350,21 @@ class WordIndex:
 
     def _standing(self, asked: Any, k: int) -> tuple[list[tuple[int, float]], int]:
         """(those of the `k` best committed notes that nothing pending replaces, how many others there were)."""
-        hits = self._searcher.search(asked, k, count=False).hits
+        hits = self._best(asked, k)
         keys = self._searcher.fast_field_values("key", [address for _, address in hits])
-        found = [(key, score) for key, (score, _) in zip(keys, hits, strict=True) if key not in self._pending]
-        return found, len(hits) - len(found)
+        ranked = sorted(zip(keys, (score for score, _ in hits), strict=True), key=lambda one: (-one[1], one[0]))[:k]
+        found = [one for one in ranked if one[0] not in self._pending]
+        return found, len(ranked) - len(found)
+
+    def _best(self, asked: Any, k: int) -> Any:
+        """The `k` best, with all that are as good as the last of them: which of these come first is a matter of segments, and an
+        index that was made anew has others."""
+        wanted = k + 1
+        hits = self._searcher.search(asked, wanted, count=False).hits
+        while len(hits) == wanted <= limits.WORDS_TIES_MAX and hits[-1][0] == hits[k - 1][0]:
+            wanted *= 4
+            hits = self._searcher.search(asked, wanted, count=False).hits
+        return hits
 
     def _term_query(self, term: Term) -> Any:
         return self._library.Query.term_query(self._schema, *term, "freq")

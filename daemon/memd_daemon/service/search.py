@@ -130,11 +130,11 @@ class Search(Lookup):
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         words = self._words or WordIndex(self._folder / "words")
         with self._store.read() as snapshot:
-            seq = known(snapshot, words.mark)
-        if seq is None:
+            is_known = known(snapshot, words.mark) is not None
+        if not is_known:
             self._rebuild_words(words)
         self._words = words  # from here on each write tells it; what came before is in the log after the mark
-        self._catch_up(words, seq or 0)
+        self._catch_up(words, seq_of(words.mark))
         self._are_words_current = True
         self._words_in.set()
 
