@@ -82,6 +82,7 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     told: list[str] = []  # what else the writer should know, a sentence each
     plan: Plan | None = None  # set where a signature is asked for: nothing is recorded yet
     redacted: bool = False  # whether something was taken out of the content before it was stored
+    stated: int = 0  # of a directive that is told as the user's own words: the turn in which they typed it
     revoked: int = 0  # the note that this one contradicts, where it stands revoked now; 0: none
     superseded: int = 0  # the one that it supersedes, where it is superseded now
     kept: bool = (
@@ -92,9 +93,6 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 class Remember(Request, frozen=True):
     VERB = "remember"
     REPLY = Remembered
-    stated: int = (
-        0  # of a directive: the turn in which the user typed all of it, where it is told as their words; else 0
-    )
 
     content: str
     kind: str = "finding"
@@ -445,7 +443,7 @@ VERBS: dict[str, type[Request]] = {
     r.VERB: r
     for r in (
         Ping, Remember, Seal, Recall, ListNotes, Show, Log, Decisions, Trace, Act, Turns, Deliveries, Why, Stale,
-        Settings, ChangeSetting, SettingsLog, Policies, PolicyCheck, Enrol, Status, Stop, Verify, Reindex, FiredAt,
     )
+        Settings, ChangeSetting, SettingsLog, Policies, PolicyCheck, Enrol, Status, Stop, Verify, Reindex, FiredAt,
         Backup, Export,
 }  # fmt: skip

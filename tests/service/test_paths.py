@@ -10,7 +10,7 @@ import pytest
 
 from memd_client import api
 from memd_daemon import errors
-from memd_daemon.ground import spelling
+from memd_daemon.ground import refused, spelling
 from tests.service.desk import Desk, context_of, git, make_repo, reason_of
 
 GOTCHA = "parse() is called with strings by the importer: keep it duck-typed."
@@ -305,3 +305,23 @@ def test_an_edit_elsewhere_is_no_edit_of_the_file_of_that_name_here(desk: Desk, 
     (desk.repo / "wire.py").write_text("def send(frame):\n    return bytes(frame)\n")
     desk.prompt("go on", prompt_id="p2")
     assert "changed since" in context_of(desk.read("wire.py", prompt_id="p2"))
+
+
+@pytest.mark.parametrize(
+    ("cwd", "given"), [(".", "."), ("src", ".."), (".", "src/.."), (".", "src"), ("src", "."), (".", "./::f")]
+)
+def test_a_folder_for_an_anchor_is_told_that_it_is_one(desk: Desk, tree: Path, cwd: str, given: str) -> None:
+    """Also the repository's root, which is not outside of it; and what to do for a note about a whole folder."""
+    with pytest.raises(refused.AnchorIsAFolder, match=r"is a folder, .* anchor the file in it .*`--under PATH`"):
+        desk.ask(api.Remember(content=GOTCHA, anchors=[given], cwd=str(tree / cwd)))
+
+
+def test_files_of_another_repository_are_said_to_be_that(desk: Desk, tree: Path, tmp_path: Path) -> None:
+    """Not that they could not be looked at now: nothing is wrong, and trying again would change nothing."""
+    made = desk.remember(GOTCHA, anchors=["src/parse.py"])
+    (tmp_path / "other").mkdir()
+    other = str(tmp_path / "other")
+    line = "These files are in another repository, so they were not looked at from here: src/parse.py"
+    for asked in (api.Show(ref=str(made.id), cwd=other), api.Recall(query="importer", cwd=other, all_scopes=True)):
+        assert line in desk.ask(asked).text
+    assert "looked at" not in desk.ask(api.Show(ref=str(made.id), cwd=str(tree))).text
