@@ -15,8 +15,6 @@ from memd_client.exchanging import Backup as Backup
 from memd_client.exchanging import BackupReply as BackupReply
 from memd_client.exchanging import Export as Export
 from memd_client.exchanging import ExportReply as ExportReply
-from memd_client.exchanging import ImportedOut as ImportedOut
-from memd_client.exchanging import RestoredOut as RestoredOut
 from memd_client.policies import Policies as Policies
 from memd_client.policies import PoliciesReply as PoliciesReply
 from memd_client.policies import PolicyCheck as PolicyCheck
@@ -82,9 +80,9 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     told: list[str] = []  # what else the writer should know, a sentence each
     plan: Plan | None = None  # set where a signature is asked for: nothing is recorded yet
     redacted: bool = False  # whether something was taken out of the content before it was stored
-    stated: int = 0  # of a directive that is told as the user's own words: the turn in which they typed it
     revoked: int = 0  # the note that this one contradicts, where it stands revoked now; 0: none
     superseded: int = 0  # the one that it supersedes, where it is superseded now
+    stated: int = 0  # of a directive that is told as the user's own words: the turn in which they typed it
     kept: bool = (
         False  # a note that stands says this already, word for word: it is the one named, and nothing was recorded
     )
@@ -443,7 +441,7 @@ VERBS: dict[str, type[Request]] = {
     r.VERB: r
     for r in (
         Ping, Remember, Seal, Recall, ListNotes, Show, Log, Decisions, Trace, Act, Turns, Deliveries, Why, Stale,
-    )
         Settings, ChangeSetting, SettingsLog, Policies, PolicyCheck, Enrol, Status, Stop, Verify, Reindex, FiredAt,
         Backup, Export,
+    )
 }  # fmt: skip
