@@ -6,6 +6,7 @@
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -63,6 +64,7 @@ class Daemon:
         self.retention = Retention(parts)
         self._deliverer = deliver.Deliverer(parts, harness.BY_NAME)
         self._started_ms = parts.now_ms()
+        self._ledger_let_go_at = 0.0  # monotonic seconds: not before
         self._spool = spool.Spool(parts, harness.BY_NAME)
         self._backups = exchange.Backups(parts)
         self._exports = exchange.Exports(parts)
@@ -127,8 +129,16 @@ class Daemon:
                 raise
             return b""
         if call.event in WIDE:
-            self.parts.behind.add(self.parts.store.let_go)
+            self.parts.behind.add(self._let_go)
         return answer
+
+    def _let_go(self) -> None:
+        """The store's pages each time, the ledger's seldom: each hook looks at some of those, and they grow with each hook."""
+        self.parts.store.let_go()
+        now = time.monotonic()
+        if now >= self._ledger_let_go_at:
+            self._ledger_let_go_at = now + limits.LEDGER_LET_GO_S
+            self.parts.ledger.let_go()
 
     def receipt(self, request: bytes) -> None:
         self._deliverer.receipt(request)

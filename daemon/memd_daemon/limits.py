@@ -297,6 +297,7 @@ CHECK_SLICE_MS: Final = 1  # of looking through the store at a time: a hook wait
 CHECK_REST_MS: Final = 9  # then; so that it takes a tenth of one core at most
 LET_GO_SLICES: Final = 100  # then what was looked at goes back to the system: some tens of MB of a store
 LEDGER_LET_GO_S: Final = 30.0  # between two times that the ledger's pages go back: fifty busy sessions fill 1 MB of them
+LEDGER_LET_GO_S: Final = 30.0  # between two times that the ledger's pages go back: fifty busy sessions fill 1 MB of them
 WATCH_START_WAIT_S: Final = 0.5  # between two looks whether the indexes are in
 WATCH_START_WAITS: Final = 120  # then it begins without them
 SIGNED_LOOK_WAIT_S: Final = 0.25  # an answer waits so long to know what is signed; of a large store the rest follows

@@ -26,6 +26,22 @@ def test_starts_and_prompts_let_go_behind_their_answer_and_edits_do_not(desk: De
     assert len(let_go) == 2
 
 
+def test_the_ledger_lets_go_now_and_then(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It grows with each hook, and each looks at a few pages of it: not behind every answer, but again and again."""
+    calls: list[str] = []
+    monkeypatch.setattr(desk.daemon.parts.ledger, "let_go", lambda: calls.append("let go"))
+    for number in range(3):
+        desk.start(f"s{number}")
+        desk.daemon.parts.behind.join()
+    assert len(calls) == 1
+    monkeypatch.setattr(limits, "LEDGER_LET_GO_S", 0.0)
+    desk.daemon._ledger_let_go_at = 0.0
+    for number in range(3, 6):
+        desk.start(f"s{number}")
+        desk.daemon.parts.behind.join()
+    assert len(calls) == 4
+
+
 def test_a_look_through_all_lets_go_on_its_way_and_at_its_end(
     desk: Desk, let_go: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,7 @@ phase          what happens beside the sessions
 =============  ==================================================================================
 warm           nothing; not judged
 quiet          nothing: what the others are compared with
-reindex        `memd reindex --embed`, one after the other
+reindex        `memd reindex`, one after the other
 sweep          the daemon's retention and its look through the store, one round after the other
 flood          one connection that always has as many hooks waiting as the daemon lets it
 saturate       nothing, and nobody thinks: until so many events were answered (`--events`)
@@ -165,7 +165,7 @@ def _beside(made: Scratch, served: Served, phase: str) -> Iterator[Beside | None
 def _reindex(made: Scratch) -> Callable[[threading.Event], int]:
     def once(_: threading.Event) -> int:
         with made.memd() as memd:
-            memd.reindex(embed=True)
+            memd.reindex()
         return 1
 
     return once

@@ -412,6 +412,7 @@ class LmdbLedger(TableLedger):
         super().__init__(environment)
         self._environment = environment
         self.copying = environment.copying
+        self.let_go = environment.let_go
         self._folder = folder
 
     def close(self) -> None:

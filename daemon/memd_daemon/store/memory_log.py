@@ -222,5 +222,8 @@ class MemoryLedger(TableLedger):
     def __init__(self) -> None:
         super().__init__(MemoryEnvironment(keys.LEDGER_TABLES))
 
+    def let_go(self) -> None:
+        """There is no file."""
+
     def close(self) -> None:
         """Nothing is to be put away."""
