@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotInTime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -22,6 +22,7 @@ from memd_daemon.model.delivery import Context, Delivery
 from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.rules import Candidate, Decision, Situation, decide
 from memd_daemon.service import attest, candidates, capture, holds, names, notices, policy_rules, tool_results
+from memd_daemon.service.bundle import BLOCK_BREAK, Owed, after, bundle_after, stands
 from memd_daemon.service.clients import Client, client_above
 from memd_daemon.service.contexts import (
     DELIVERED,
@@ -41,13 +42,10 @@ from memd_daemon.service.outer import around, brought
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place, place_of, place_where, scopes_at
 from memd_daemon.service.search import Hit
-from memd_daemon.service.terms import Silence, gates_of, silence_at
+from memd_daemon.service.terms import gates_of, silence_at
 from memd_daemon.service.twins import Twins
 from memd_daemon.store.port import LedgerSnapshot, Snapshot
 from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
-
-BLOCK_BREAK: Final = "\n"
-"""Between the bundle a context was owed and the block of the moment itself."""
 
 CLIENT_MOMENTS: Final = frozenset(
     {Moment.SESSION_START, Moment.POST_COMPACTION, Moment.PROMPT_SUBMIT, Moment.MEMD_CALL}
@@ -63,29 +61,6 @@ THAT_RECORD: Final = frozenset({Moment.PROMPT_SUBMIT, Moment.TOOL_RESULT, Moment
 
 LOOKED_AT: Final = frozenset({Moment.SESSION_START, Moment.POST_COMPACTION})
 """When policy files are looked at before anything is told."""
-
-Block = notices.Notices | policy_rules.Block
-"""What stands before the notes of a start's bundle and is no note."""
-
-
-class Owed(NamedTuple):
-    """The bundle that a context was owed: memd's own lines, the rules of policy files, then the notes."""
-
-    told: Decision = Decision()
-    blocks: tuple[Block, ...] = ()
-
-    @property
-    def text(self) -> str:
-        return BLOCK_BREAK.join(filter(None, (*(block.text for block in self.blocks), self.told.text)))
-
-    @property
-    def tokens(self) -> int:
-        return self.told.tokens + sum(block.tokens for block in self.blocks)
-
-    @property
-    def goes(self) -> bool:
-        """Whether anything of it goes out."""
-        return bool(self.text)
 
 
 class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
@@ -332,16 +307,16 @@ class Deliverer:
         is_silent = bool(call.here.everything)
         policy = policy_rules.at_start(self._parts, snapshot, call.place, now, is_silent=is_silent)
         lines = self._board.at_start(snapshot, call.place) if not context.agent else None
-        blocks = tuple(block for block in (lines, policy) if block is not None and not _stands(now, block))
+        blocks = tuple(block for block in (lines, policy) if block is not None and not stands(now, block))
         if is_silent:
             return Owed(Decision(), blocks)
         found = candidates.at_start(self._parts, snapshot, ledger, call.place, context)
         at_hand = {*call.paths, *call.moved, *call.own_paths}
         found = [one for one in found if one.view.matched_path not in at_hand]  # the moment brings them, and may hold
         if policy in blocks:
-            now = _after(now, policy, harness, limits.POLICY_LEAVES_TOKENS)
+            now = after(now, policy, harness, limits.POLICY_LEAVES_TOKENS)
         if lines in blocks:
-            now = _after(now, lines, harness, limits.SETTING_START_MIN_TOKENS)
+            now = after(now, lines, harness, limits.SETTING_START_MIN_TOKENS)
         return Owed(self._decisions.of(harness.NAME, now, found), blocks)
 
     def _own(
@@ -382,7 +357,7 @@ class Deliverer:
         held = own.hold is not None
         context = context if held else with_files(context, call)
         now_ms = self._parts.now_ms()
-        context = _bundle_after(context, owed, call.here, now_ms)
+        context = bundle_after(context, owed, call.here, now_ms)
         said = BLOCK_BREAK.join(text for text in (owed.text, own.text) if text)
         answer = HookAnswer(hold=said) if held else HookAnswer(context=said)
         chosen, left_out = (*owed.told.chosen, *own.chosen), (*owed.told.left_out, *own.left_out)
@@ -431,35 +406,3 @@ class Deliverer:
 def _goes_out(hook: wire.Hook, delivery: Delivery, reply: bytes) -> bool:
     """Whether the notes of this delivery leave the daemon at all."""
     return bool(reply or not delivery.notes) and hook.deadline_ns > time.monotonic_ns()
-
-
-def _stands(now: Situation, block: Block) -> bool:
-    row = block.delivered()
-    return now.standing.get(row.uid) == row.digest
-
-
-def _after(now: Situation, block: Block | None, harness: Harness, least: int) -> Situation:
-    """The moment with what a block leaves of budget and cap; ``least`` tokens stay in any case, as far as there were any."""
-    if block is None:
-        return now
-    cost = block.tokens + 1
-
-    def left(budget: int) -> int:
-        return max(budget - cost, min(budget, least))
-
-    return msgspec.structs.replace(
-        now,
-        budget_tokens=left(now.budget_tokens),
-        rest=now.rest and msgspec.structs.replace(now.rest, budget_tokens=left(now.rest.budget_tokens)),
-        cap_units=now.cap_units - harness.cost_units(block.text + BLOCK_BREAK),
-    )
-
-
-def _bundle_after(context: Context, owed: Owed, here: Silence, now_ms: int) -> Context:
-    """The context with what becomes of its bundle: offered, or settled where there was nothing to tell. One that waits for a
-    receipt, or that a silence kept back, stays as it was."""
-    if here.rest or not is_owed(context, now_ms):
-        return context
-    if owed.goes:
-        return msgspec.structs.replace(context, bundle=OFFERED, bundle_at=now_ms)
-    return msgspec.structs.replace(context, bundle=DELIVERED)

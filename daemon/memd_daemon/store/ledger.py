@@ -6,86 +6,24 @@ caller that knows how long a request can stay open, and counts older offers as l
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
-from memd_daemon.limits import HYBRID_TIME_MAX, LEDGER_PAGE_ROWS, OFFER_OPEN_MS, TOLD_KNOWN_MAX
+from memd_daemon.limits import HYBRID_TIME_MAX, LEDGER_PAGE_ROWS, OFFER_OPEN_MS
 from memd_daemon.model.delivery import NO_NOTES, Context, DeliveredNote, Delivery, DeliveryState, Hold, HoldOutcome
 from memd_daemon.model.tool_result import ToolResult
 from memd_daemon.store import keys, results
 from memd_daemon.store.bursts import BurstRows
 from memd_daemon.store.kv import Keeper, Reading, Writing
 from memd_daemon.store.prune import prune
+from memd_daemon.store.remembered import Epoch, Remembered, Standing, Told, standing_of
 from memd_daemon.store.stale import FlagRows
 
 _encoder: Final = msgspec.msgpack.Encoder()
 _contexts: Final = msgspec.msgpack.Decoder(Context)
 _deliveries: Final = msgspec.msgpack.Decoder(Delivery)
 _holds: Final = msgspec.msgpack.Decoder(Hold)
-
-
-class Standing(msgspec.Struct, frozen=True, array_like=True):
-    """What of one note is in one context: the newest rendering delivered, and the newest offered since; whether an edit was held
-    for it."""
-
-    delivered: bytes = b""
-    offered: bytes = b""
-    offered_at: int = 0
-    held: bool = False
-
-
-_standing: Final = msgspec.msgpack.Decoder(Standing)
-
-
-class Epoch:
-    """What is in one context. ``settled``: by note, the rendering that stands; None while an offer is open, where it depends on
-    the time. Never changed."""
-
-    __slots__ = ("held", "rows", "settled")
-
-    def __init__(self, rows: list[tuple[bytes, Standing]]) -> None:
-        self.rows = rows
-        self.held = frozenset(uid for uid, row in rows if row.held)
-        is_settled = not any(row.offered for _, row in rows)
-        self.settled = {uid: row.delivered for uid, row in rows if row.delivered} if is_settled else None
-
-
-class Told(NamedTuple):
-    """What was read before: what stands in an epoch, the notes of a turn, where files were before, contexts."""
-
-    epochs: dict[bytes, Epoch]
-    turns: dict[bytes, frozenset[bytes]]
-    moves: dict[bytes, tuple[str, ...]]
-    contexts: dict[bytes, Context]
-
-    @property
-    def size(self) -> int:
-        return len(self.epochs) + len(self.turns) + len(self.moves) + len(self.contexts)
-
-
-class Remembered:
-    """What was read, as long as nothing is written that may have changed it: the edit of a known file tells nothing new, and would
-    read the same hundred rows as the one before it. Safe to use from any thread."""
-
-    def __init__(self) -> None:
-        self.forget()
-
-    def forget(self) -> None:
-        """After each write that may have changed any. New tables: a snapshot from before it goes on with the old ones."""
-        self._told = Told({}, {}, {}, {})
-
-    def forget_contexts(self) -> None:
-        """After a write of contexts alone."""
-        self._told = self._told._replace(contexts={})
-
-    @property
-    def now(self) -> Told:
-        """To be taken before the snapshot that fills it begins."""
-        told = self._told
-        if told.size > TOLD_KNOWN_MAX:
-            self.forget()
-        return told
 
 
 class TableLedgerSnapshot:
@@ -131,7 +69,7 @@ class TableLedgerSnapshot:
         prefix = keys.epoch_prefix(session, agent, epoch)
         known = self._told.epochs.get(prefix)
         if known is None:
-            rows = [(key[-16:], _standing.decode(raw)) for key, raw in self._kv.scan(keys.STANDING, prefix)]
+            rows = [(key[-16:], standing_of(raw)) for key, raw in self._kv.scan(keys.STANDING, prefix)]
             known = self._told.epochs[prefix] = Epoch(rows)
         return known
 
@@ -437,7 +375,7 @@ def _stand_held(kv: Writing, delivery: Delivery, hold: Hold) -> None:
     epoch = keys.epoch_prefix(delivery.session, delivery.agent, delivery.epoch)
     for uid in hold.notes:
         raw = kv.get(keys.STANDING, epoch + uid)
-        before = Standing() if raw is None else _standing.decode(raw)
+        before = Standing() if raw is None else standing_of(raw)
         kv.put(keys.STANDING, epoch + uid, _encoder.encode(msgspec.structs.replace(before, held=True)))
 
 
@@ -449,7 +387,7 @@ def _stand_all(kv: Writing, delivery: Delivery) -> None:
 
 def _stand(kv: Writing, key: bytes, delivery: Delivery, note: DeliveredNote) -> None:
     raw = kv.get(keys.STANDING, key)
-    before = Standing() if raw is None else _standing.decode(raw)
+    before = Standing() if raw is None else standing_of(raw)
     if delivery.state == DeliveryState.DELIVERED:
         offered = b"" if before.offered == note.digest else before.offered
         after = msgspec.structs.replace(before, delivered=note.digest, offered=offered)

@@ -1,0 +1,80 @@
+"""What was read of the ledger before, kept until something is written that may have changed it.
+
+A snapshot takes the tables of its time along and fills them; a write puts new ones in their place. So what a snapshot from before a
+write reads late never stands for what is there after it.
+"""
+
+import threading
+from typing import Final, NamedTuple
+
+import msgspec
+
+from memd_daemon.limits import TOLD_KNOWN_MAX
+from memd_daemon.model.delivery import Context
+
+
+class Standing(msgspec.Struct, frozen=True, array_like=True):
+    """What of one note is in one context: the newest rendering delivered, and the newest offered since; whether an edit was held
+    for it."""
+
+    delivered: bytes = b""
+    offered: bytes = b""
+    offered_at: int = 0
+    held: bool = False
+
+
+standing_of: Final = msgspec.msgpack.Decoder(Standing).decode
+"""A row of the table of what stands."""
+
+
+class Epoch:
+    """What is in one context. ``settled``: by note, the rendering that stands; None while an offer is open, where it depends on
+    the time. Never changed."""
+
+    __slots__ = ("held", "rows", "settled")
+
+    def __init__(self, rows: list[tuple[bytes, Standing]]) -> None:
+        self.rows = rows
+        self.held = frozenset(uid for uid, row in rows if row.held)
+        is_settled = not any(row.offered for _, row in rows)
+        self.settled = {uid: row.delivered for uid, row in rows if row.delivered} if is_settled else None
+
+
+class Told(NamedTuple):
+    """What was read before: what stands in an epoch, the notes of a turn, where files were before, contexts."""
+
+    epochs: dict[bytes, Epoch]
+    turns: dict[bytes, frozenset[bytes]]
+    moves: dict[bytes, tuple[str, ...]]
+    contexts: dict[bytes, Context]
+
+    @property
+    def size(self) -> int:
+        return len(self.epochs) + len(self.turns) + len(self.moves) + len(self.contexts)
+
+
+class Remembered:
+    """What was read, as long as nothing is written that may have changed it: the edit of a known file tells nothing new, and would
+    read the same hundred rows as the one before it. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.forget()
+
+    def forget(self) -> None:
+        """After each write that may have changed any. New tables: a snapshot from before it goes on with the old ones."""
+        with self._lock:
+            self._told = Told({}, {}, {}, {})
+
+    def forget_contexts(self) -> None:
+        """After a write of contexts alone."""
+        with self._lock:
+            self._told = self._told._replace(contexts={})
+
+    @property
+    def now(self) -> Told:
+        """To be taken before the snapshot that fills it begins."""
+        told = self._told
+        if told.size > TOLD_KNOWN_MAX:
+            self.forget()
+        return told
