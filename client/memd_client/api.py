@@ -15,8 +15,6 @@ from memd_client.exchanging import Backup as Backup
 from memd_client.exchanging import BackupReply as BackupReply
 from memd_client.exchanging import Export as Export
 from memd_client.exchanging import ExportReply as ExportReply
-from memd_client.exchanging import ImportedOut as ImportedOut
-from memd_client.exchanging import RestoredOut as RestoredOut
 from memd_client.policies import Policies as Policies
 from memd_client.policies import PoliciesReply as PoliciesReply
 from memd_client.policies import PolicyCheck as PolicyCheck

@@ -306,11 +306,11 @@ class StoreNewer(MemdError):
 
 
 class StoreDamaged(MemdError):
-    """The store is damaged: {}. With memd stopped, put a backup of the folder `store` back; where memd still starts, `memd verify` names every place."""  # noqa: E501
+    """The store is damaged: {}. `memd restore` puts a backup in its place; where memd still starts, `memd verify` names every place."""  # noqa: E501
 
 
 class LogDamaged(Refused):
-    """The log is not whole ({}), and what is made anew from it loses what the folds and indexes still have. With memd stopped, put a backup of the folder `store` back; or go on with `memd reindex --despite-damage`."""  # noqa: E501
+    """The log is not whole ({}), and what is made anew from it loses what the folds and indexes still have. `memd restore` puts a backup in its place; or go on with `memd reindex --despite-damage`."""  # noqa: E501
 
 
 class StoreMoved(MemdError):

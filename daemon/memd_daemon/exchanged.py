@@ -21,7 +21,8 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from memd_client import api, terminal
+from memd_client import terminal
+from memd_client.exchanging import ImportedOut, RestoredOut
 from memd_client.reach import Reach
 from memd_daemon import errors, holder, limits
 from memd_daemon.daemon import CLIENT_NAMES
@@ -94,7 +95,7 @@ def refuse_agent(what: str) -> None:
         raise PersonNeeded(what, reason)
 
 
-def done(wanted: Wanted) -> api.RestoredOut | api.ImportedOut:
+def done(wanted: Wanted) -> RestoredOut | ImportedOut:
     home = Path(wanted.home)
     fs.refuse_unreliable(home)
     place = Place(home, lambda: time.time_ns() // limits.NS_PER_MS, lambda: held(home), Told(), refuse_agent)

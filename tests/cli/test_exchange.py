@@ -63,6 +63,22 @@ def test_a_backup_and_back_again(fresh: World) -> None:
     assert done(fresh.memd("recall", "After it")).out
 
 
+def test_a_damaged_store_is_restored_though_no_daemon_can_serve_it(fresh: World) -> None:
+    """memd names the way back, and it is one; what was damaged is kept, and its fault is no reason not to."""
+    fresh.note("In the backup.")
+    path = fresh.folder / "a"
+    done(fresh.memd("backup", str(path)))
+    done(fresh.memd("stop"))
+    file = fresh.home / "store" / "log" / "data.mdb"
+    os.truncate(file, file.stat().st_size // 2)
+    refused = fresh.memd("start")
+    assert (refused.code, "`memd restore`" in refused.err) == (3, True)
+    code, shown = fresh.at_terminal("restore", str(path))
+    assert (code, "could not be read" in " ".join(shown.split())) == (0, True)
+    done(fresh.memd("start"))
+    assert contents(fresh) == ["In the backup."]
+
+
 def test_a_restore_without_a_daemon_starts_none(fresh: World) -> None:
     """What did not run does not run afterwards."""
     fresh.note("In the backup.")

@@ -1,7 +1,6 @@
 """The desk: a whole daemon without its socket."""
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 
 from tests.service.copying import README
 from tests.service.desk import Desk, desk_at, git
-from tests.store.exchanging import exported, lived_in, opened
+from tests.store.exchanging import exported, lived_in, opened, quick_folder
 
 
 @pytest.fixture
@@ -31,14 +30,23 @@ def live(desk: Desk) -> Desk:
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """For homes that no daemon serves."""
-    made = Path(tempfile.mkdtemp(dir="/tmp"))
-    yield made
-    shutil.rmtree(made)
+    with quick_folder() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def lived() -> Iterator[tuple[Path, bytes]]:
+    """A home in which something has happened, and its export."""
+    with quick_folder() as made:
+        with opened(made / "home") as (store, ledger):
+            lived_in(store)
+            raw = exported(store, ledger)
+        yield made / "home", raw
 
 
 @pytest.fixture
-def raw(folder: Path) -> bytes:
-    """The export of `here`, a home in which something has happened."""
-    with opened(folder / "here") as (store, ledger):
-        lived_in(store)
-        return exported(store, ledger)
+def raw(folder: Path, lived: tuple[Path, bytes]) -> bytes:
+    """The export of `here`, a copy of that home."""
+    home, raw = lived
+    shutil.copytree(home, folder / "here")
+    return raw

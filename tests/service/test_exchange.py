@@ -3,7 +3,6 @@
 import contextlib
 import io
 import random
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from tests.store.exchanging import (
     notes_of_open,
     opened,
     place,
+    quick_folder,
     rows_of,
     turn,
 )
@@ -66,8 +66,8 @@ def test_an_export_into_an_empty_home_is_the_same_store(
     for commit in withheld(commits_of(other.store), chance):
         pen.store.write(lambda txn, commit=commit: txn.receive(*commit))
     raw = exported(pen.store)
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        home = Path(name) / "home"
+    with quick_folder() as made:
+        home = made / "home"
         reply = imported(home, raw)
         assert (reply.relation, reply.wrong, reply.withheld) == ("new", [], [])
         with opened(home) as (store, ledger):

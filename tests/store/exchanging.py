@@ -4,6 +4,8 @@ import base64
 import contextlib
 import hashlib
 import io
+import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import msgspec
 from tests.store.making import ANNA, NOON, Pen, fresh_uid
 
-from memd_client import api
+from memd_client.exchanging import ImportedOut, RestoredOut
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
 from memd_daemon.model.turn import Raised, Turn, Witness
@@ -30,6 +32,14 @@ LOGGED_META = (keys.META_HEAD, keys.META_TURN)
 SAME = tuple(
     table for table in keys.STORE_TABLES if table not in (keys.VECTORS, keys.UNEMBEDDED, keys.META, keys.TURN_SESSIONS)
 )
+
+
+@contextlib.contextmanager
+def quick_folder() -> Iterator[Path]:
+    """A folder for homes that no daemon serves, in memory where that can be: what is tested here is not whether a sync syncs."""
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else "/tmp"
+    with tempfile.TemporaryDirectory(dir=place, prefix="memd-") as name:
+        yield Path(name)
 
 
 @contextlib.contextmanager
@@ -101,7 +111,7 @@ def place(home: Path) -> Place:
     return Place(home, lambda: NOON, contextlib.nullcontext, lambda *_: None, nobody)
 
 
-def imported(home: Path, raw: bytes, *, skip_wrong: bool = False) -> api.ImportedOut:
+def imported(home: Path, raw: bytes, *, skip_wrong: bool = False) -> ImportedOut:
     return take_in(place(home), io.BytesIO(raw), REDACT, skip_wrong=skip_wrong)
 
 
@@ -111,7 +121,7 @@ def backed_up(home: Path, path: Path) -> backup.Manifest:
         return backup.write(file.fileno(), store, ledger, memd="0.1.0", made_at=NOON)
 
 
-def restore_into(home: Path, path: Path) -> api.RestoredOut:
+def restore_into(home: Path, path: Path) -> RestoredOut:
     return restore(place(home), path)
 
 

@@ -5,11 +5,12 @@ import os
 import stat
 import tarfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
-from tests.store.exchanging import backed_up, lived_in, opened, place, rows_of
+from tests.store.exchanging import backed_up, lived_in, opened, place, quick_folder, rows_of
 from tests.store.making import ANNA, Pen
 
 from memd_client.placing import placed
@@ -17,6 +18,13 @@ from memd_daemon import errors
 from memd_daemon.service.exchange_place import restore
 from memd_daemon.store import backup, backup_refused, keys
 from memd_daemon.store.check import verify
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """In memory where that can be."""
+    with quick_folder() as folder:
+        yield folder / "home"
 
 
 @pytest.fixture
@@ -152,6 +160,20 @@ def test_a_link_to_a_backup_is_as_good_as_the_backup(home: Path, made: Path) -> 
     link = made.with_name("link")
     link.symlink_to(made)
     assert restore(place(home.parent / "other"), link).notes == 4
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize("raw", [b"", b"no store at all" * 1000])
+def test_a_kept_folder_with_something_else_in_it(home: Path, made: Path, raw: bytes, damaged: bool) -> None:
+    """It has no digest, so its file is looked at before LMDB is."""
+    with opened(home) as (store, _):
+        Pen(store, 1_800_000_000_000).record("Newer.")
+    kept = Path(restore(place(home), made).kept)
+    (kept / "store" / "log" / "data.mdb").write_bytes(raw)
+    before = all_rows(home)
+    with pytest.raises((backup_refused.BackupDamaged, backup_refused.NotABackup)):
+        restore(place(home), kept, damaged=damaged)
+    assert all_rows(home) == before
 
 
 def test_a_store_with_damage_is_restored_only_where_a_person_says_so(home: Path) -> None:

@@ -4,15 +4,24 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.store.exchanging import opened
+from tests.store.exchanging import opened, quick_folder
 from tests.store.making import Pen
 
 from memd_daemon.store import backup_swap
 from memd_daemon.store.backup_refused import CannotSwap
 from memd_daemon.store.check import verify
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """In memory where that can be."""
+    with quick_folder() as folder:
+        yield folder / "home"
+
 
 KILLED = """
 import os, signal, sys

@@ -19,6 +19,7 @@ import msgspec
 from memd_client import api
 from memd_client.cli import screen
 from memd_client.cli.shape import command
+from memd_client.exchanging import ImportedOut, RestoredOut
 from memd_client.memd import BadUsage, Memd, MemdError, Refused, Unreachable
 from memd_client.placing import placed
 from memd_client.reach import home_of
@@ -67,7 +68,7 @@ def restore(path: Path, damaged: bool, with_forgotten: bool, as_json: bool) -> N
     moment and started again. For a person: an agent's shell restores nothing."""
     wanted = {"path": str(path.absolute()), "damaged": damaged, "with_forgotten": with_forgotten}
     with _daemon_after():
-        reply = _apart("restore", wanted, api.RestoredOut)
+        reply = _apart("restore", wanted, RestoredOut)
     if as_json:
         screen.emit(reply)
         return
@@ -124,7 +125,7 @@ def import_(path: str, skip_wrong: bool, as_json: bool) -> None:
     """
     wanted = {"path": path if path == STREAM else str(Path(path).absolute()), "skip_wrong": skip_wrong}
     with _daemon_after():
-        reply = _apart("import", wanted, api.ImportedOut)
+        reply = _apart("import", wanted, ImportedOut)
     if as_json:
         screen.emit(reply)
         return

@@ -18,7 +18,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from memd_client import api
+from memd_client.exchanging import ImportedOut, RestoredOut
 from memd_daemon import errors, limits
 from memd_daemon.frames import exchanged as words
 from memd_daemon.model.burst import BurstNote
@@ -76,14 +76,14 @@ class Place:
 # --- restore
 
 
-def restore(place: Place, path: Path, *, damaged: bool = False, with_forgotten: bool = False) -> api.RestoredOut:
+def restore(place: Place, path: Path, *, damaged: bool = False, with_forgotten: bool = False) -> RestoredOut:
     """Puts what a backup, or a folder that was kept, holds in the place of the store. Raises what backup_refused.py and fs.py
     name."""
     place.person("A restore")
     with ExitStack() as failing:
         folder = place.staging(failing)
         manifest = _typed(folder, lambda: backup.unpack(path, folder, lambda at, of: place.say("reading", at, of)))
-        backup.refuse_unopenable(path, folder)
+        backup.refuse_unopenable(path, folder, damaged=damaged)
         place.say("checking", 0, 0)
         made = _looked_through(path, folder, damaged=damaged)
         with place.hold():
@@ -107,10 +107,10 @@ def _typed(folder: Path, work: Callable[[], backup.Manifest | None]) -> backup.M
         raise fs.typed(error.errno or 0, str(error), folder) from error
 
 
-def _looked_through(path: Path, folder: Path, *, damaged: bool) -> api.RestoredOut:
+def _looked_through(path: Path, folder: Path, *, damaged: bool) -> RestoredOut:
     """Checks the staged store as `memd verify` does, and makes derived rows anew where they are not what the log gives."""
     try:
-        store = open_store(folder, after_fault=not damaged)
+        store = open_store(folder)
     except errors.StoreDamaged as error:
         raise BackupFaulty(path, error.args[0]) from error
     try:
@@ -123,7 +123,7 @@ def _looked_through(path: Path, folder: Path, *, damaged: bool) -> api.RestoredO
             store.rebuild()
             told = [words.REMADE.format(faults=len(faults))]
         counts = _counts(store)
-        return api.RestoredOut(
+        return RestoredOut(
             notes=counts.notes,
             events=counts.events,
             commits=counts.commits,
@@ -181,7 +181,7 @@ def _forgotten(home: Path) -> list[bytes]:
 # --- import
 
 
-def take_in(place: Place, stream: BinaryIO, redact: Redact, *, skip_wrong: bool = False) -> api.ImportedOut:
+def take_in(place: Place, stream: BinaryIO, redact: Redact, *, skip_wrong: bool = False) -> ImportedOut:
     """Takes an export into the store of the home: as that very store where there is nothing in it, else what is missing of it.
 
     Raises NotAnExport, ExportNewer, ImportWrong, PersonNeeded, CannotHold, CannotSwap, StoreFull and what opening a store raises.
@@ -201,7 +201,7 @@ def take_in(place: Place, stream: BinaryIO, redact: Redact, *, skip_wrong: bool 
 
 
 class _Made(msgspec.Struct, frozen=True):
-    out: api.ImportedOut
+    out: ImportedOut
     is_news: bool
 
 
@@ -298,7 +298,7 @@ def _taken_in(
     finally:
         store.close()
     held = _hold_notes(folder, taken.held)
-    out = api.ImportedOut(
+    out = ImportedOut(
         relation=relation,
         lines=taken.lines,
         commits=taken.commits,

@@ -29,11 +29,13 @@ import msgspec
 from memd_daemon import errors
 from memd_daemon.limits import BACKUP_FORMAT, BACKUP_MANIFEST_MAX_BYTES, FILE_BLOCK_BYTES, STORE_FORMAT, TAR_BLOCK_BYTES
 from memd_daemon.model.ids import uid_text
-from memd_daemon.store import fs
-from memd_daemon.store.backup_refused import BackupDamaged, BackupNewer, NotABackup, NotReadable
+from memd_daemon.store import fs, keys
+from memd_daemon.store.backup_refused import BackupDamaged, BackupFaulty, BackupNewer, NotABackup, NotReadable
 from memd_daemon.store.group import GroupStore
 from memd_daemon.store.lmdb_file import refuse_cut
 from memd_daemon.store.lmdb_log import LmdbLedger, stored_format
+from memd_daemon.store.lmdb_pages import flaw_in_heads
+from memd_daemon.store.lmdb_state import refuse_flawed
 
 MANIFEST: Final = "manifest.json"
 LEDGER: Final = "ledger.mdb"
@@ -277,17 +279,23 @@ def _copy_file(source: Path, target: Path, tell: Tell) -> None:
     fs.sync_folder(target.parent)
 
 
-def refuse_unopenable(path: Path, folder: Path) -> None:
-    """Looks at what was unpacked before LMDB opens it: that would make a new store of a file without one.
+def refuse_unopenable(path: Path, folder: Path, *, damaged: bool) -> None:
+    """Looks at what was unpacked before LMDB opens it: that would make a new store of a file without one, or die of a page that
+    leads nowhere. ``damaged``: such pages are taken as they are, as long as the file has a head.
 
-    Raises BackupDamaged, BackupNewer, NotABackup.
+    Raises BackupFaulty, BackupDamaged, BackupNewer, NotABackup.
     """
     data = folder / "store" / "log"
+    flaw = flaw_in_heads(data / _DATA)
+    if flaw is not None:
+        raise BackupDamaged(path, f"its store cannot be opened ({flaw})")
     try:
         refuse_cut(data / _DATA)
-        found = stored_format(data)
-    except (errors.MemdError, OSError, RuntimeError) as error:
-        raise BackupDamaged(path, "its store cannot be opened") from error
+        if not damaged:
+            refuse_flawed(data / _DATA, keys.STORE_TABLES, whole=True)
+    except errors.StoreDamaged as error:
+        raise BackupFaulty(path, error.args[0]) from error
+    found = stored_format(data)
     if found is None:
         raise NotABackup(path, "the store in it is none of memd's")
     if found > STORE_FORMAT:

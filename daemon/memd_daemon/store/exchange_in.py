@@ -315,6 +315,9 @@ class Incoming:
         if not _last(txn, keys.TURNS) < turn.number <= _NUMBER_MAX or len(turn.uid) != UID_BYTES:
             found.wrong.append((number, "is a turn whose number does not follow the one before it"))
             return
+        if turn.crc and turn.crc != turn_rows.crc_of(turn):
+            found.wrong.append((number, "is not the turn that was stored"))
+            return
         aside = msgspec.to_builtins(msgspec.structs.replace(turn, text=""), builtin_types=(bytes,))
         if not all(map(self._is_clean, ln.words_in(aside))):
             found.withheld.append((number, "a turn with what looks like a credential in a name"))
@@ -322,7 +325,8 @@ class Incoming:
         words = self._redact(turn.text)
         if words != turn.text:
             found.withheld.append((number, "what looks like a credential in a turn"))
-        turn = msgspec.structs.replace(turn, text=words)
+            turn = msgspec.structs.replace(turn, text=words)
+            turn = msgspec.structs.replace(turn, crc=turn_rows.crc_of(turn))
         txn.kv.put(keys.TURNS, keys.number(turn.number), _encoder.encode(turn))
         turn_rows.enter(txn.kv, turn, txn.session_turns(turn.session))
         if line.raised is not None:

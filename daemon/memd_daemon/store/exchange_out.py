@@ -30,6 +30,7 @@ from memd_daemon.store.exchange_lines import (
     said,
 )
 from memd_daemon.store.log_read import BROKEN, LogSnapshot, decode_commit, decode_turn, is_blob
+from memd_daemon.store.turn_rows import crc_of
 
 _rows = msgspec.msgpack.Decoder(tuple[bytes, bytes])
 
@@ -68,7 +69,11 @@ class Outgoing:
             yield from self._commit(key, raw)
         for key, raw in self._kv.scan(keys.TURNS):
             with self._counted():
-                yield TurnLine(turn=decode_turn(raw), raised=self._snapshot.raised(keys.of_number(key)))
+                turn = decode_turn(raw)
+                if turn.crc and turn.crc != crc_of(turn):
+                    self.damaged += 1
+                    continue
+                yield TurnLine(turn=turn, raised=self._snapshot.raised(keys.of_number(key)))
         for prefix in sorted(PORTABLE_FACTS):
             for name, value in self._snapshot.settings(prefix):
                 yield Fact(name=name, value=value)

@@ -6,7 +6,7 @@ import msgspec
 
 from memd_daemon.model.ids import uid_text
 
-RESTORE: Final = "with memd stopped, put a backup of the folder `store` back"
+RESTORE: Final = "`memd restore` puts a backup in the place of the store"
 REINDEX: Final = "`memd reindex` makes it anew from the log"
 LOOK: Final = "look at `memd log` of the note; what it claims has no effect"
 
