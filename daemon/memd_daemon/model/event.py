@@ -334,6 +334,11 @@ def upcast(type_: str, version: int, payload: dict[str, Any], newest: int) -> di
     return payload
 
 
+def reading() -> bytes:
+    """By what events are read: the newest version of each type. Folds that were made by another may be others."""
+    return ",".join(f"{type_} {version}" for type_, version in sorted(VERSIONS.items())).encode()
+
+
 def payload_of(event: Event) -> msgspec.Struct | None:
     """What the event carries, at its newest version; None for a type or a version that this memd does not know.
 

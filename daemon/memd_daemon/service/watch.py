@@ -2,8 +2,9 @@
 
 Folds and indexes are rows that anybody who may write the file can edit. What a person signed is believed from the log alone
 (store/trusted.py); the rest is compared here, as `memd verify` does it, in slices and with pauses, so that no hook waits for it.
-Rows that do not follow from the log are made anew. Where the log itself is damaged nothing is touched: the rows may be all that is
-left of what it held, and `memd status` says so.
+Rows that do not follow from the log are made anew; where another version of memd, which reads events otherwise, had the store
+before, that is no news. Where the log itself is damaged nothing is touched: the rows may be all that is left of what it held, and
+`memd status` says so.
 """
 
 import logging
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from memd_daemon import errors, limits
+from memd_daemon.model import event as ev
 from memd_daemon.service import upkeep
 from memd_daemon.service.explain import iso
 from memd_daemon.service.parts import Parts
@@ -20,6 +22,10 @@ from memd_daemon.store.log_read import UNREADABLE
 from memd_daemon.store.port import Store
 
 log: Final = logging.getLogger("memd.watch")
+
+
+READ_BY: Final = "watch/read-by"
+"""Setting: `model.event.reading` of the memd that looked through the store last."""
 
 
 class Watch:
@@ -72,14 +78,29 @@ class Watch:
             self._parts.views.forget()
         damage = [fault for fault in faults if not fault.derived]
         problems = [_damage(damage)] if damage else []
+        is_read_otherwise = self._is_read_otherwise()
         if faults and not damage:
             log.warning("%d faults in derived rows, made anew; the first: %s", len(faults), faults[0].where)
             self._mend()
-            problems = [_mended(len(faults), iso(self._parts.now_ms()))]
+            problems = [] if is_read_otherwise else [_mended(len(faults), iso(self._parts.now_ms()))]
         elif damage:
             log.error("%d faults in the log, the first: %s", len(damage), damage[0].where)
         self._parts.findings.tell(problems)
+        if not damage:
+            self._note_reading()
         return faults
+
+    def _is_read_otherwise(self) -> bool:
+        """Whether the memd that looked last read events of other versions than this one."""
+        with self._parts.store.read() as snapshot:
+            before = snapshot.setting(READ_BY)
+        return before is not None and before != ev.reading()
+
+    def _note_reading(self) -> None:
+        with self._parts.store.read() as snapshot:
+            is_noted = snapshot.setting(READ_BY) == ev.reading()
+        if not is_noted:
+            self._parts.store.write(lambda txn: txn.put_setting(READ_BY, ev.reading()))
 
     def _mend(self) -> None:
         if self._parts.search.ready:
