@@ -63,6 +63,7 @@ def test_at5_a_herd_of_killed_clients_and_hooks_leaves_one_daemon(house: House) 
     told = json.loads(ran.stdout)
     assert list(told["left"]) == [str(told["served"])], f"seed {SEED}: {told}"
     assert told["orphans"] == [told["served"]]
+    assert 0 < told["killed"] < SESSIONS
     assert told["stopped"] == {}
 
 

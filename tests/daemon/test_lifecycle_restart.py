@@ -180,7 +180,7 @@ def test_an_idle_end_that_meets_a_hook_loses_no_prompt(house: House) -> None:
     assert sorted(house.prompts()) == sorted([*prompts, "the last one"])
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_is_a_stop_in_good_order_and_no_announced_one(house: House, number: signal.Signals) -> None:
     """Also the one that a closed terminal sends to `memd daemon`: nothing is left, and the next hook starts another."""
     process = house.daemon()

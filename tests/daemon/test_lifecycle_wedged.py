@@ -16,6 +16,11 @@ from memd_daemon import holder
 from tests.daemon.housed import QUICK, WAIT_S, House, ended, frozen, opens, state, until, until_gone
 from tests.daemon.test_lifecycle import end
 
+LOOKS = """
+from memd_daemon import holder
+look = holder._is_locked
+holder._is_locked = lambda writer: (looks.write(b"."), look(writer))[1]
+"""
 CLAIM = "Acknowledged before the daemon was stopped."
 
 
@@ -104,8 +109,9 @@ def test_a_stopped_daemon_that_lost_its_door_never_writes_beside_its_successor(
         body = msgspec.msgpack.encode(api.Remember(content="Asked of one that was stopped.", cwd=str(house.repository)))
         assert asked.tell(wire.request(b"remember", body), time.monotonic_ns() + int(WAIT_S * 1e9))
         shutil.rmtree(house.home / "run")
-        successor = house.daemon("limits.LEAVING_WAIT_S = 3600.0")
-        until(lambda: opens(successor.pid, house.home / holder.WRITER))
+        looks = house.folder / "looks"
+        successor = house.daemon(f"limits.LEAVING_WAIT_S = 3600.0\nlooks = open({str(looks)!r}, 'ab', 0)\n{LOOKS}")
+        until(lambda: looks.exists() and looks.stat().st_size > 1)
         assert not opens(successor.pid, data)
     try:
         answered = asked.heard(time.monotonic_ns() + int(WAIT_S * 1e9))
