@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from memd_client import signing
 from memd_daemon.errors import StoreDamaged
 from memd_daemon.limits import HYBRID_TIME_MAX, SALT_BYTES
 from memd_daemon.model import fold, trust
@@ -22,6 +21,7 @@ from memd_daemon.store import keys
 from memd_daemon.store.indexes import rows_of
 from memd_daemon.store.kv import Reading
 from memd_daemon.store.port import Counts, StoreInfo
+from memd_daemon.store.proven import proof_for
 from memd_daemon.store.trusted import Trusted, may_be_signed
 
 BROKEN = (msgspec.ValidationError, msgspec.DecodeError)
@@ -87,15 +87,6 @@ def decode_turn(raw: bytes) -> Turn:
 def is_blob(digest: bytes, raw: bytes) -> bool:
     """Whether a row of the table of texts is the one that its digest names."""
     return len(raw) >= SALT_BYTES and blob_digest(raw[:SALT_BYTES], raw[SALT_BYTES:]) == digest
-
-
-def proof_for(store: bytes) -> trust.Proof:
-    """How signatures are checked in this store."""
-
-    def proof(public: bytes, body: bytes, content: bytes, revision: int, sig: bytes) -> bool:
-        return signing.verify(public, signing.signed_digest(store, body, content, revision), sig)
-
-    return proof
 
 
 class LogSnapshot:
