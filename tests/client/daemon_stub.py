@@ -7,7 +7,6 @@ writes its pid into the FIFO
 
 import fcntl
 import os
-import sys
 from pathlib import Path
 
 import zmq
@@ -48,4 +47,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
