@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from memd_client import api, wire
+from memd_daemon import limits
 from tests.hostile import bodies
-from tests.hostile.victim import Victim, some
+from tests.hostile.victim import MB, Victim, some
 
 VERBS = sorted(api.VERBS.keys() - bodies.LEFT_OUT)
 
@@ -48,7 +49,7 @@ def test_bombs(stuffed: Victim, verb: str) -> None:
     """msgpack that announces more than there is, or nests without an end."""
     asker = Asker(stuffed)
     with stuffed.watched():
-        for bomb in some(bodies.BOMBS.values(), 2):
+        for bomb in bodies.BOMBS.values():
             asker.ask(verb, bomb)
     assert asker.faults == []
 
@@ -68,6 +69,37 @@ def test_huge_texts(stuffed: Victim, verb: str) -> None:
     """8 MiB in every field that takes text."""
     asker = Asker(stuffed)
     with stuffed.watched():
-        for body in some(bodies.huge(verb, place(stuffed)), 40):
+        for body in some(bodies.huge(verb, place(stuffed)), 60):
             asker.ask(verb, body)
     assert asker.faults == []
+
+
+PAGED = ("list", "log", "decisions", "turns", "deliveries", "stale", "why")
+
+
+@pytest.mark.parametrize("verb", PAGED)
+def test_a_page_that_is_none(stuffed: Victim, verb: str) -> None:
+    """A number below zero, or beyond what there can be, is refused where the request is read."""
+    for field in {"limit", "offset"} & {field.name for field in msgspec.structs.fields(api.VERBS[verb])}:
+        for count in (-1, 2**63, 2**64 - 1):
+            status, told = stuffed.verb(verb, **bodies.BASE.get(verb, {}), **{field: count})
+            assert status == wire.USAGE
+            assert field in told["message"]
+
+
+def test_a_question_about_too_many_files(stuffed: Victim) -> None:
+    """It is refused: each is foreseen, and twenty thousand took twenty seconds. One moment named often is foreseen once."""
+    status, _ = stuffed.verb("why", ref="1", paths=["x"] * (limits.WHY_PATHS_MAX + 1))
+    assert status == wire.USAGE
+    status, told = stuffed.verb("why", ref="1", at=["stop"] * 5_000)
+    assert status == wire.DONE
+    assert len(told["foreseen"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("verb", "field"), [("settings", "key"), ("remember", "content"), ("act", "reason"), ("why", "prompt")]
+)
+def test_a_text_that_is_looked_at_takes_no_memory_by_its_length(stuffed: Victim, verb: str, field: str) -> None:
+    """8 MiB of short words, compared with names, looked through for credentials, or searched for."""
+    with stuffed.watched(150):
+        stuffed.verb(verb, **{**bodies.BASE.get(verb, {}), field: "a b. " * (8 * MB // 5)})

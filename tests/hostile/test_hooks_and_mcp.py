@@ -189,6 +189,15 @@ def test_every_field_of_a_payload_with_every_value(victim: Victim) -> None:
                 answered(victim, call(victim, event, json.dumps({**right, **several}).encode()))
 
 
+@pytest.mark.parametrize("word", ["a b. ", "<a><b>", "\u6f22\u3002"], ids=["words", "tags", "ideographs"])
+def test_a_prompt_of_8_mib(victim: Victim, word: str) -> None:
+    """Its beginning and its end are searched for, its first megabyte is kept: no memory by its length."""
+    prompt = word * (7 * MB // len(word.encode()))
+    stdin = json.dumps(victim.payload("UserPromptSubmit", prompt=prompt, prompt_id=word), ensure_ascii=False).encode()
+    with victim.watched(150):
+        answered(victim, call(victim, "prompt-submit", stdin), (wire.DONE,))
+
+
 def test_one_request_id_again_and_again(victim: Victim) -> None:
     """The first prompt is stored under it, no other."""
     session = victim.session()
@@ -228,7 +237,7 @@ MESSAGES: tuple[bytes, ...] = (
     *(rpc("initialize", value) for value in VALUES),
     *(rpc("tools/call", value) for value in VALUES),
     *(rpc("tools/call", {"name": name, "arguments": value}) for name in TOOLS for value in VALUES),
-    *(rpc("tools/call", {"name": "memd_recall", "arguments": {"query": value, "k": k}}) for value in VALUES for k in (1, -1, 2**64)),
+    *(rpc("tools/call", {"name": "memd_recall", "arguments": {"query": value, "k": k}}) for value in VALUES for k in (-1, 2**64)),
     *(rpc("tools/call", {"name": "memd_remember", "arguments": {"content": value}, "_meta": value}) for value in VALUES),
     *(rpc(method, {}) for method in ("resources/list", "prompts/get", "completion/complete", "sampling/createMessage")),
     *(rpc("notifications/cancelled", {"requestId": value}) for value in VALUES),

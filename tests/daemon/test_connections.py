@@ -1,0 +1,123 @@
+"""Who is let go of a crowd, and who never is."""
+
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memd_daemon import connections, limits
+from memd_daemon.connections import Connections
+
+
+class Listening:
+    """A listening socket with connections to it, each end of which a test can look at."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = str(folder / "s")
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(self.path)
+        self._listener.listen()
+        self.peers: dict[int, socket.socket] = {}
+        self._ours: list[socket.socket] = []
+
+    def one_more(self) -> int:
+        """The descriptor by which it was accepted."""
+        peer = socket.socket(socket.AF_UNIX)
+        peer.connect(self.path)
+        ours, _ = self._listener.accept()
+        self._ours.append(ours)
+        self.peers[ours.fileno()] = peer
+        return ours.fileno()
+
+    def is_open(self, descriptor: int) -> bool:
+        """Whether the peer can still talk."""
+        try:
+            self.peers[descriptor].send(b"x")
+        except BrokenPipeError:
+            return False
+        return True
+
+    def close(self) -> None:
+        for one in (self._listener, *self._ours, *self.peers.values()):
+            one.close()
+
+
+@pytest.fixture
+def listening() -> Iterator[Listening]:
+    """One under /tmp, since a socket's path is short."""
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="memd-") as folder:
+        made = Listening(Path(folder))
+        yield made
+        made.close()
+
+
+def test_the_one_too_many_costs_the_newest_of_whoever_has_the_most(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process with one connection keeps it, however late it came."""
+    monkeypatch.setattr(limits, "CONNECTIONS_MAX", 3)
+    crowd = Connections(listening.path)
+    of_crowd = [listening.one_more() for _ in range(3)]
+    pids = dict.fromkeys(of_crowd, 1)
+    lone = listening.one_more()
+    monkeypatch.setattr(connections, "_peer_of", lambda descriptor: pids.get(descriptor, 2))
+    for descriptor in (*of_crowd, lone):
+        crowd.came(descriptor)
+    assert [listening.is_open(one) for one in (*of_crowd, lone)] == [True, True, False, True]
+    assert len(crowd) == 3
+
+
+def test_a_number_that_came_again_is_another_connection(listening: Listening) -> None:
+    """What is let go is one of this socket's, whatever the number meant before."""
+    crowd = Connections(listening.path)
+    ours, other = socket.socketpair()
+    crowd.let_go(ours.fileno(), "nothing")
+    other.send(b"x")
+    assert ours.recv(1) == b"x"
+    ours.close()
+    other.close()
+
+
+def test_a_message_of_another_process_costs_nobody_its_connection(listening: Listening) -> None:
+    """The number may be another's by the time the message is read."""
+    crowd = Connections(listening.path)
+    descriptor = listening.one_more()
+    crowd.came(descriptor)
+    crowd.let_go_of(descriptor, 1, "nothing")
+    assert listening.is_open(descriptor)
+
+
+def test_who_keeps_bytes_moving_while_memory_is_short_is_let_go(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the second look in a row, and only where the process has grown; who is quiet stays."""
+    monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 0)
+    took = [0]
+    monkeypatch.setattr(connections, "_own_bytes", lambda: took[0])
+    crowd = Connections(listening.path)
+    quiet, busy = listening.one_more(), listening.one_more()
+    for descriptor in (quiet, busy):
+        crowd.came(descriptor)
+    listening.peers[busy].send(b"x")
+    crowd.look()
+    crowd.look()
+    assert listening.is_open(busy)
+    took[0] = limits.TRAFFIC_MAX_BYTES + 1
+    crowd.look()
+    assert not listening.is_open(busy)
+    assert listening.is_open(quiet)
+
+
+def test_nothing_is_looked_at_where_nobody_is_connected(listening: Listening) -> None:
+    """So a daemon that nobody asks sleeps; what befell a peer is told first."""
+    crowd = Connections(listening.path)
+    looks = [crowd.look_in_ms]
+    descriptor = listening.one_more()
+    for deed in (crowd.came, crowd.went):
+        deed(descriptor)
+        looks.append(crowd.look_in_ms)
+    crowd.tell("something")
+    looks.append(crowd.look_in_ms)
+    assert [look is not None for look in looks] == [False, True, False, True]
