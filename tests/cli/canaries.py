@@ -1,6 +1,7 @@
 """A world in which everything that a user can name or write holds a canary: a text that is found nowhere else, nor a part of it."""
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -11,13 +12,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
 from memd_client import wire
-from memd_client.reach import Reach
+from memd_client.reach import Reach, Unreachable
+from tests.cli import runs
 from tests.cli.world import World, end_daemons_of
 
 LETTERS = "bcdfghjkmnpqrtvwxz"  # no vowels: no part of one is a word
 PIECE_CHARS = 5
 ENCODED_CHARS = 8
+STARTS = 3
 
 
 def canary(place: str) -> str:
@@ -82,6 +87,10 @@ class Planted:
             shutil.rmtree(folder)
             shutil.copytree(self._kept(folder), folder, symlinks=True)
         with self.world.client() as memd:
+            for _ in range(STARTS - 1):
+                with contextlib.suppress(Unreachable):  # a busy machine starts it, and too late for whoever waited
+                    memd.begin()
+                    return
             memd.begin()
 
     def _folders(self) -> tuple[Path, Path]:
@@ -192,7 +201,21 @@ class Planted:
     def litter(self) -> None:
         """Files of names and contents that nobody expects, wherever one can be put into memd's home."""
         home = self.world.home
-        for folder in (".", "run", "logs", "store", "store/log", "index", "keys", "spool", "policy", "backup", "bin"):
+        for folder in (
+            ".",
+            "run",
+            "logs",
+            "store",
+            "store/log",
+            "index",
+            "keys",
+            "spool",
+            "policy",
+            "backup",
+            "bin",
+            "bench",
+            "replaced",
+        ):
             (home / folder).mkdir(parents=True, exist_ok=True, mode=0o700)
             name = self.of(f"file in {folder}")
             (home / folder / f"{name}.txt").write_text(self.of(f"text in {folder}"))
@@ -206,7 +229,22 @@ class Planted:
             spooled[:-3]
         )  # stays: it cannot be read in
         (home / "run" / "refused").write_text(f"The store of {self.of('reason of a refusal')} cannot be opened.")
+        self._bench()
         self._log()
+
+    def _bench(self) -> None:
+        """A run whose names and texts somebody has written into."""
+        rows = [
+            runs.line("hooks/pre-edit", 1.1, bar=1.35, verdict="ok", says=self.of("what a row says")),
+            runs.line(
+                f"hooks/{self.of('name of a row')}", 0.5, unit=self.of("unit"), base=self.of("base"), why=self.of("why")
+            ),
+        ]
+        place = msgspec.structs.replace(
+            runs.PLACE, cpu=self.of("cpu"), system=self.of("system"), at=self.of("time of a run")
+        )
+        run = runs.run_of(*rows, machine=place)
+        (self.world.home / "bench" / "last.json").write_bytes(msgspec.json.encode(run))
 
     def _log(self) -> None:
         """Lines as failures of odd input would leave them, were memd to log what it must not."""

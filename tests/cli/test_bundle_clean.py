@@ -84,6 +84,23 @@ def test_why_a_daemon_does_not_start_comes_through(refusal: type) -> None:
     assert len(lost) <= text.count("{"), lost
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("hooks/pre-edit", "hooks/pre-edit"),
+        ("base/bare", "base/bare"),
+        ("hooks/qwx", GONE),
+        ("hooks/ann", GONE),
+        ("/", GONE),
+        ("", GONE),
+        ("writes, 8 at once", "writes, 8 at once"),
+    ],
+)
+def test_a_name_of_what_is_measured_is_made_of_memds_words(name: str, told: str) -> None:
+    """All of it, or nothing."""
+    assert CLEAN.name(name) == told
+
+
 WRITTEN = st.sampled_from(
     [
         str,
@@ -110,7 +127,7 @@ def test_a_text_that_is_not_memds_never_comes_through(parts: list[tuple[str, obj
     """Whatever stands around it and however it is written: as a line, a word, a path."""
     secret = canary("clean")
     text = "".join(f"{before}{written(secret)}{after}" for before, written, after in parts)  # type: ignore[operator]
-    for told in (CLEAN.line(text), CLEAN.word(text), CLEAN.path(text)):
+    for told in (CLEAN.line(text), CLEAN.word(text), CLEAN.path(text), CLEAN.name(text)):
         assert not [piece for piece in pieces(secret) if piece in told.lower()], told
 
 

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memd_client.cli import bundle_daemon, bundle_home, bundle_hooks, bundle_log, bundle_machine, screen
+from memd_client.cli import bundle_bench, bundle_daemon, bundle_home, bundle_hooks, bundle_log, bundle_machine, screen
 from memd_client.cli.bundle_scene import Scene, Section, scene, tried
 from memd_client.memd import Refused
 
@@ -43,6 +43,7 @@ SECTIONS: tuple[tuple[str, Callable[[Scene], Section]], ...] = (
     ("faults", bundle_daemon.faults),
     ("timings", bundle_daemon.timings),
     ("verify", bundle_daemon.verified),
+    ("bench", bundle_bench.bench),
     ("marks", bundle_log.marks),
     ("log", bundle_log.log),
 )

@@ -35,6 +35,7 @@ _EDGES = re.compile(r"^([(\[{'\"`]*)(.*?)([)\]}'\"`.,:;!?]*)$", re.DOTALL)
 _PLACEHOLDER = re.compile(r"<(?:home|python|memd|temporary|repository\0\d+)>|~(?=/|$)")
 _DOTTED = re.compile(r"(?:memd|mcpServers)(?:\.\w+)+")
 _AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_JOINTS = re.compile(r"[/ ,]")
 _LINES = str.maketrans({"\r": " ", "\n": " ", "\0": " "})
 
 # Below these folders memd, or a client whose settings it writes, gave the names.
@@ -44,7 +45,8 @@ _OF_HOME = (
     r"store(/(log|ledger)(/(data\.mdb|lock\.mdb|boot))?)?",
     r"index(/(words|vectors)(/(scopes\.json|memd\.json|meta\.json|\.managed\.json|\.tantivy-[a-z]+\.lock))?)?",
     r"bin(/(hook|hook\.pyc|mcp|memd-daemon))?",
-    r"(keys|spool|policy|backup|install\.json|writer\.lock)",
+    r"bench(/(last|quick)\.json)?",
+    r"(keys|spool|policy|backup|replaced|install\.json|writer\.lock)",
 )
 _OF_USER = (
     r"\.claude(/settings\.json)?",
@@ -83,6 +85,11 @@ class Clean:
             return GONE
         is_dotted = _DOTTED.fullmatch(text) and all(part in self._words for part in text.split("."))
         return text if is_dotted or text in self._words else GONE
+
+    def name(self, text: str) -> str:
+        """``text`` where it is made of memd's own words and small numbers, as names of what is measured are (`hooks/pre-edit`)."""
+        parts = [part for part in _JOINTS.split(text) if part]
+        return text if parts and all(_NUMBER.fullmatch(part) or self.word(part) == part for part in parts) else GONE
 
     def path(self, path: str) -> str:
         """The folder it lies in by its name, and the rest where memd gave it; `<path>` elsewhere."""

@@ -10,7 +10,7 @@ from memd_client.cli.bundle_scene import Scene, Section, owner_of, tried
 
 FOLDERS = (
     *(".", "bin", "run", "logs", "store", "store/log", "store/ledger", "index", "index/words", "index/vectors"),
-    *("keys", "spool", "policy", "backup"),
+    *("keys", "spool", "policy", "backup", "replaced", "bench"),
 )
 FILE_SYSTEMS = (
     *("ext4", "ext3", "ext2", "xfs", "btrfs", "zfs", "f2fs", "tmpfs", "ramfs", "overlay", "apfs", "hfs", "nfs", "nfs4"),

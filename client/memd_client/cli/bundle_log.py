@@ -4,6 +4,7 @@ The log holds nothing that anybody typed. Its lines go through the redactor all 
 word past what memd itself can say (bundle_clean.py). Where the redactor cannot be started no line is told.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from memd_client import spawn
 from memd_client.cli.bundle_scene import Scene, Section, tried
 
 LINES = 200
@@ -41,7 +43,7 @@ def marks(scene: Scene) -> Section:
         return {"run": "no home"}
     run = scene.home / "run"
     found = {name: tried(_age, run / name) for name in MARKS}
-    return {**found, "why the last daemon did not serve": tried(_refused, scene, run / "refused")}
+    return {**found, "why the last daemon did not serve": tried(_refused, scene, scene.home)}
 
 
 def _age(path: Path) -> str:
@@ -51,12 +53,9 @@ def _age(path: Path) -> str:
         return "not there"
 
 
-def _refused(scene: Scene, path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return "nothing is said"
-    return scene.clean.line(_redacted([{"say": text}])[0]["say"])
+def _refused(scene: Scene, home: Path) -> str:
+    said = spawn.refusal(os.fsencode(home))
+    return "nothing is said" if said is None else scene.clean.line(_redacted([{"say": said}])[0]["say"])
 
 
 def _read(path: Path) -> list[dict[str, str]]:
