@@ -40,7 +40,9 @@ def by_fault(home: Path) -> bool:
 
 
 def _kind(told: str) -> str:
-    """The system's word for it, and the innermost place."""
+    """The system's word for it, and the innermost place; of what the system did not write, nothing."""
+    if not told.startswith(_KINDS):
+        return "nobody knows which"
     lines = told.splitlines()
     place = next((line.strip() for line in lines if line.startswith("  File ")), "nobody knows where")
     return f"{lines[0].removeprefix(_KINDS)}, {place}"

@@ -71,6 +71,9 @@ def main(opened: Callable[[Path], Daemon] = Daemon.open) -> int:
         return wire.EXIT_DONE
     except (errors.MemdError, OSError) as fault:
         return _refused(Path(os.fsdecode(home)), fault)
+    except Exception:  # this process's own standard error leads nowhere
+        log.exception("the daemon has ended")
+        return _refused(Path(os.fsdecode(home)), errors.Fault("start"))
     return wire.EXIT_DONE
 
 

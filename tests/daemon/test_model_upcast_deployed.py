@@ -51,7 +51,7 @@ NEW: Final = rows(["queue", "order"], "high")
 
 
 def test_a_store_is_read_by_each_build_as_that_build_means_it_and_not_a_byte_of_it_changes(tmp_path: Path) -> None:
-    """v1, v2, v3: old events are taken up at read; bodies, digests and signatures stand; folds are made anew, and that is no news."""
+    """v1, v2, v3: old events are taken up at read; bodies, digests and signatures stand; folds are made anew."""
     home = tmp_path / "home"
     first = run(1, "write", home)
     assert first["notes"] == OLD

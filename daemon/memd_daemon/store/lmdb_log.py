@@ -436,7 +436,7 @@ def open_ledger(
     folder = fs.prepare(home, "store", "ledger", accept_any_fs=accept_any_fs)
     try:
         boot = _boot()
-        if (folder / _BOOT).exists() and (folder / _BOOT).read_text() != boot:
+        if (folder / _BOOT).exists() and (folder / _BOOT).read_bytes() != boot.encode():
             _set_aside(folder)
         fs.make_private(folder / _BOOT)
         (folder / _BOOT).write_text(boot)
