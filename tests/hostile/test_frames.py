@@ -11,9 +11,9 @@ import pytest
 from memd_client import wire, zmtp
 from tests.cli.world import WAIT_S
 from tests.hostile.grammar import LIES, Speaker
-from tests.hostile.victim import MB, TRAFFIC_PEAK_MB, Victim, until
+from tests.hostile.victim import IS_LONG, MB, TRAFFIC_PEAK_MB, Victim, until
 
-SEEDS = range(150)
+SEEDS = range(5_000 if IS_LONG else 150)
 
 
 def shaken(victim: Victim) -> socket.socket:
