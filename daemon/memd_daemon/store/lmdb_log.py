@@ -253,11 +253,15 @@ class Environment(Copying):
 
     def _grow(self) -> None:
         with self._gate.alone():
-            self._map_bytes = self._env.info()["map_size"] * 2
+            before = self._env.info()["map_size"]
             try:
-                self._env.set_mapsize(self._map_bytes)
-            except lmdb.Error as error:
+                self._env.set_mapsize(before * 2)
+            except lmdb.Error as error:  # it has let go of the map that it had
+                self._map_bytes = before
+                self._env.close()
+                self._open()
                 raise StoreFull from error
+            self._map_bytes = before * 2
 
     def _open_again(self) -> None:
         """LMDB closes itself to writes after a failed write of its meta page; a new look at the file is what it asks for."""
