@@ -13,7 +13,7 @@ import json
 import os
 import sys
 import tempfile
-import traceback
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +27,7 @@ from memd_daemon.store import keys, lmdb_log
 from memd_daemon.store.check import verify
 from memd_daemon.store.port import Store
 from tests.crash.disk import read_journal
+from tests.crash.forked import told_by
 from tests.crash.recorded import Told, told_in
 from tests.crash.wholeness import corrected_by, fallen_by, is_whole
 from tests.service.desk import Desk
@@ -91,38 +92,17 @@ def near(search: Search, scopes: set[str], query: str) -> list[int]:
     return [key for key, _ in search._vectors.search(sorted(scopes), search._table.vector(query), 10)]
 
 
-def look(home: Path, repo: Path, told: list[Told], said: set[str], how: str) -> None:
-    """Raises AssertionError, or whatever does not work."""
+def look(home: Path, repo: Path, told: list[Told], said: set[str], how: str) -> str:
+    """ "" where all is as promised. Raises AssertionError, or whatever does not work."""
     lmdb_log._boot = lambda: "the run of the machine after the cut"  # no seam: a test cannot start the machine anew
     if how == STORE:
-        store = lmdb_log.open_store(home)
-        assert_kept(store, told, said)
-        return
+        assert_kept(lmdb_log.open_store(home), told, said)
+        return ""
     desk = Desk(home, repo)
     assert_kept(desk.daemon.parts.store, told, said)
     assert_finds(desk)
     assert_goes_on(desk, told, said)
-
-
-def seen(home: Path, repo: Path, told: list[Told], said: set[str], how: str) -> str:
-    """What is wrong; "" for nothing."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        wrong = "ended without a word"
-        try:
-            look(home, repo, told, said, how)
-            wrong = ""
-        except BaseException:  # noqa: BLE001 - whatever it is, it is what this look has found
-            wrong = traceback.format_exc()
-        finally:
-            os.write(writing, wrong.encode()[-4000:])
-            os._exit(1 if wrong else 0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        said_of_it = pipe.read().decode()
-    _, status = os.waitpid(child, 0)
-    return said_of_it or ("" if status == 0 else f"ended with status {status}")
+    return ""
 
 
 def main() -> None:
@@ -132,7 +112,7 @@ def main() -> None:
     for line in sys.stdin:
         home, records, how = line.split()
         known = [one for at, one in told if at <= int(records)]
-        wrong = seen(Path(home), journal.with_name("repo"), known, said, how)
+        wrong = told_by(partial(look, Path(home), journal.with_name("repo"), known, said, how))
         print(json.dumps(wrong), flush=True)
 
 

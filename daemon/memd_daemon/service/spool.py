@@ -144,8 +144,16 @@ class Spool:
             log.exception("a spooled call could not be taken in")
             self._leave(path, seen)
             return False
-        path.unlink(missing_ok=True)
+        self._remove(path, seen)
         return True
+
+    def _remove(self, path: Path, seen: os.stat_result) -> None:
+        """What is taken in; where that fails the next start takes it in once more, and finds its turn there."""
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("a spooled call that was taken in could not be removed: %s", error.strerror)
+            self._left[path] = _shape(seen)
 
     def _leave(self, path: Path, seen: os.stat_result) -> None:
         if _is_old(seen):
