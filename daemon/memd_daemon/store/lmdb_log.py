@@ -209,8 +209,8 @@ class Environment(Copying):
                     attempt = self._attempt_each
                 except lmdb.MapFullError:
                     self._grow()
-                except lmdb.PanicError:
-                    self._open_again()
+                except lmdb.Error:
+                    self._revive()
                     raise
                 else:
                     if self._sync and not self.is_in_place():
@@ -263,11 +263,14 @@ class Environment(Copying):
                 raise StoreFull from error
             self._map_bytes = before * 2
 
-    def _open_again(self) -> None:
-        """LMDB closes itself to writes after a failed write of its meta page; a new look at the file is what it asks for."""
-        with self._gate.alone():
-            self._env.close()
-            self._open()
+    def _revive(self) -> None:
+        """LMDB closes itself, to readers too, after a failed write of its meta page; a new look at the file is what it asks for."""
+        try:
+            self._env.begin().abort()
+        except lmdb.Error:
+            with self._gate.alone():
+                self._env.close()
+                self._open()
 
     def close(self) -> None:
         """Waits for the snapshots that are open; one that is held for too long keeps the map until the process ends."""
