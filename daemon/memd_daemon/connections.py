@@ -107,9 +107,9 @@ class Connections:
                 self.let_go(descriptor, "ended a connection that took too much memory")
                 self._has_freed = True
 
-    def let_go_of(self, descriptor: object, pid: int, why: str) -> None:
+    def let_go_of(self, descriptor: int, pid: int, why: str) -> None:
         """Ends the connection that a message of ``pid`` came by; not another process's that bears its number by now."""
-        if isinstance(descriptor, int) and self._pids.get(descriptor) == pid:
+        if self._pids.get(descriptor) == pid:
             self.let_go(descriptor, why)
 
     def let_go(self, descriptor: int, why: str) -> None:

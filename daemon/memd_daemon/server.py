@@ -269,7 +269,7 @@ class Server:
     def _skip(self, frame: zmq.Frame) -> None:
         """Drops the rest of a message, of which nothing is kept. Nobody else is received meanwhile; answers go out."""
         self._connections.let_go_of(
-            frame.get(zmq.SRCFD), peer_pid([frame]), "ended a connection that broke the wire's bounds"
+            descriptor_of(frame), peer_pid([frame]), "ended a connection that broke the wire's bounds"
         )
         skipped, has_more = 0, frame.more
         while has_more:
@@ -404,6 +404,14 @@ def peer_pid(frames: list[zmq.Frame]) -> int:
         return 0
     last = str(told).rpartition(":")[2]
     return int(last) if last.isdigit() else 0
+
+
+def descriptor_of(frame: zmq.Frame) -> int:
+    """By which it came; -1 where libzmq does not say, as of a peer that speaks an older ZMTP."""
+    try:
+        return int(frame.get(zmq.SRCFD))
+    except (zmq.ZMQError, ValueError, TypeError):
+        return -1
 
 
 def _decoded(body: list[bytes], shape: type[api.Request]) -> api.Request:
