@@ -64,6 +64,8 @@ class Daemon:
         self.retention = Retention(parts)
         self._deliverer = deliver.Deliverer(parts, harness.BY_NAME)
         self._started_ms = parts.now_ms()
+        self.letting_go = Behind()
+        self._lets_go = False  # one waits
         self._ledger_let_go_at = 0.0  # monotonic seconds: not before
         self._spool = spool.Spool(parts, harness.BY_NAME)
         self._backups = exchange.Backups(parts)
@@ -124,16 +126,25 @@ class Daemon:
             self._spool.before_prompt()
         try:
             answer = self._deliverer.answer(call, pid)
-        except errors.MemdError:  # what the ledger had no room for is owed still; the hook need not keep the prompt as well
+        except (
+            errors.MemdError
+        ):  # what the ledger had no room for is owed still; the hook need not keep the prompt as well
             if not self._deliverer.kept(call):
                 raise
             return b""
         if call.event in WIDE:
-            self.parts.behind.add(self._let_go)
+            self._let_go_behind()
         return answer
+
+    def _let_go_behind(self) -> None:
+        """On a queue of its own, at most once ahead: where hooks never cease, what else is to be done behind them has no end."""
+        if not self._lets_go:
+            self._lets_go = True
+            self.letting_go.add(self._let_go)
 
     def _let_go(self) -> None:
         """The store's pages each time, the ledger's seldom: each hook looks at some of those, and they grow with each hook."""
+        self._lets_go = False
         self.parts.store.let_go()
         now = time.monotonic()
         if now >= self._ledger_let_go_at:

@@ -1,5 +1,7 @@
 """When the store's pages are given back to the system: behind what looks at many of them."""
 
+import threading
+
 import pytest
 
 from memd_daemon import limits
@@ -18,12 +20,23 @@ def let_go(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_starts_and_prompts_let_go_behind_their_answer_and_edits_do_not(desk: Desk, let_go: list[str]) -> None:
     """An edit looks at the same few pages as the one before it."""
     desk.start()
+    desk.daemon.letting_go.join()
     desk.prompt("what is the queue bounded by?")
-    desk.daemon.parts.behind.join()
+    desk.daemon.letting_go.join()
     assert len(let_go) == 2
     desk.edit("app.py")
-    desk.daemon.parts.behind.join()
+    desk.daemon.letting_go.join()
     assert len(let_go) == 2
+
+
+def test_it_waits_for_nothing_else_that_is_done_behind(desk: Desk, let_go: list[str]) -> None:
+    """Under a load that never ends the work behind the answers has no end either, and what more comes is not taken."""
+    goes_on = threading.Event()
+    desk.daemon.parts.behind.add(lambda: goes_on.wait(30) and None)
+    desk.start()
+    desk.daemon.letting_go.join()
+    goes_on.set()
+    assert let_go == ["let go"]
 
 
 def test_the_ledger_lets_go_now_and_then(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,13 +45,13 @@ def test_the_ledger_lets_go_now_and_then(desk: Desk, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(desk.daemon.parts.ledger, "let_go", lambda: calls.append("let go"))
     for number in range(3):
         desk.start(f"s{number}")
-        desk.daemon.parts.behind.join()
+        desk.daemon.letting_go.join()
     assert len(calls) == 1
     monkeypatch.setattr(limits, "LEDGER_LET_GO_S", 0.0)
     desk.daemon._ledger_let_go_at = 0.0
     for number in range(3, 6):
         desk.start(f"s{number}")
-        desk.daemon.parts.behind.join()
+        desk.daemon.letting_go.join()
     assert len(calls) == 4
 
 
