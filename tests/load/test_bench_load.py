@@ -19,7 +19,8 @@ from memd_daemon.index.embed import MODEL_DATA, open_session
 SESSIONS = 8
 NOTES = 30
 THINK_S = 0.01
-EVENTS = {WARM: 40, QUIET: 120, REINDEX: 60, SWEEP: 60, FLOOD: 60, SATURATE: 60}
+# answered in each phase; of the last in all of them
+EVENTS = {WARM: 40, QUIET: 120, REINDEX: 60, SWEEP: 60, FLOOD: 60, SATURATE: 420}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def test_nothing_fails_and_nothing_acknowledged_is_lost_under_load(report: bench
     assert report.checked.is_clean, report.checked
     assert report.checked.notes > 0
     assert report.checked.prompts >= SESSIONS
-    assert report.events >= sum(EVENTS.values())
+    assert report.events >= EVENTS[SATURATE]
     assert report.is_whole
 
 

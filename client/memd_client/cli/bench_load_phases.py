@@ -8,7 +8,7 @@ quiet          nothing: what the others are compared with
 reindex        `memd reindex`, one after the other
 sweep          the daemon's retention and its look through the store, one round after the other
 flood          one connection that always has as many hooks waiting as the daemon lets it
-saturate       nothing, and nobody thinks: until so many events were answered (`--events`)
+saturate       nothing, and nobody thinks: until so many events were answered in all phases (`--events`)
 =============  ==================================================================================
 
 A phase lasts its seconds, and until as many events were answered as it wants.
@@ -139,7 +139,7 @@ def touch(made: Scratch) -> None:
 
 
 def _wait(phase: Phase, served: Served, answered: Callable[[], int], tell: Tell) -> float:
-    began, before = time.monotonic(), answered()
+    began, before = time.monotonic(), 0 if phase.name == SATURATE else answered()
     while True:
         took, events = time.monotonic() - began, answered() - before
         if took >= phase.seconds and events >= phase.events:
