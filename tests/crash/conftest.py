@@ -1,4 +1,4 @@
-"""One scene for all tests of a file that break its act."""
+"""One scene for all tests of a file that break its act; and what was broken in all, told at the end."""
 
 import shutil
 import tempfile
@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.crash import tally
 from tests.crash.acts import ACTS, Scene
+from tests.crash.seeds import SEED
 
 
 @pytest.fixture(scope="module", params=ACTS)
@@ -15,3 +17,9 @@ def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
     folder = Path(tempfile.mkdtemp(prefix="memd-crash-", dir="/tmp"))
     yield Scene.made(folder, request.param)
     shutil.rmtree(folder)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How much it was, and the seed that does it again."""
+    if told := tally.line(SEED):
+        terminalreporter.write_line(f"crash: {told}")

@@ -1,6 +1,6 @@
 """What is derived or local breaks at any step: the ledger, an index, the spool. The daemon answers, and what it acknowledges stays.
 
-MEMD_BREAKS says how many steps of each are broken; 0 is every one, as `scripts/crash` has it. test_failing_writes.py has the store.
+Some calls of each are broken, all of them by `scripts/crash`. test_failing_writes.py has every step of a write to the store.
 """
 
 import json
@@ -16,12 +16,12 @@ from typing import Final
 
 import pytest
 
+from tests.crash import tally
 from tests.crash.broken import ON, ONCE, WHATS
 from tests.crash.preloads import built
 from tests.crash.recorded import ROOT
+from tests.crash.seeds import BREAKS, SEED
 
-BREAKS: Final = int(os.environ.get("MEMD_BREAKS", "4"))
-SEED: Final = int(os.environ.get("MEMD_SEED", "20260304"))
 LARGEST: Final = (0, 1, 700, 4_000, 8_000)  # bytes of a file, none of which has room for a graph of these notes
 
 
@@ -86,6 +86,7 @@ def test_a_call_that_fails_costs_no_acknowledged_write_and_no_answer(breaker: Br
     wrong = [
         f"call {n} of {last}, {how}: {told}" for n, how in steps if not (told := breaker.told(name, n, how)).isdigit()
     ]
+    tally.counted[tally.BREAKS] += len(steps)
     assert wrong == []
 
 

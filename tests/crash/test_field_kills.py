@@ -20,7 +20,8 @@ from memd_daemon import limits
 from memd_daemon.index.embed import Embedder
 from memd_daemon.store.lmdb_log import open_store
 from tests.cli.world import World
-from tests.crash.test_daemon_kills import SEED, Place
+from tests.crash.seeds import SEED
+from tests.crash.test_daemon_kills import Place
 from tests.daemon.test_lifecycle import end, reached, spawn
 from tests.service import corpus
 from tests.service.desk import Desk

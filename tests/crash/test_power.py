@@ -1,8 +1,8 @@
 """The power fails at any moment of memd's life: it opens, `verify` is clean, and what anybody was told before is there.
 
 One run is recorded (recorded.py); the disks that a cut may leave are made from its records (disk.py) and looked at with the real
-product (looks.py). MEMD_CUTS says at how many; `scripts/crash` runs the long form. Which moments, and what is left of them, the
-seed decides, MEMD_SEED; a failure names its record and its choice.
+product (looks.py); `scripts/crash` runs the long form. Which moments, and what is left of them, the seed decides; a failure names
+its record and its choice.
 """
 
 import json
@@ -21,15 +21,16 @@ from typing import Final
 import pytest
 
 from memd_client import Memd, signing, spawn
-from tests.crash.disk import ACK, Choice, Disk, Record
+from tests.crash import tally
+from tests.crash.disk import Choice, Disk, Record
 from tests.crash.looks import ALL, STORE
 from tests.crash.preloads import built
-from tests.crash.recorded import ROOT, Recording, end, record_run
+from tests.crash.recorded import ROOT, Recording, end, record_run, told_in
+from tests.crash.seeds import CUTS, SEED
 from tests.daemon.test_lifecycle import reached
 from tests.daemon.test_lifecycle import spawn as start
 
-CUTS: Final = int(os.environ.get("MEMD_CUTS", "80"))
-SEED: Final = int(os.environ.get("MEMD_SEED", "20260304"))
+CUTS_OF_A_TEST: Final = 200  # so that a long run tells how far it is
 ALL_SHARE: Final = 8  # of so many looks one is at everything; the others are at the store alone
 STARTS: Final = 3  # of a real daemon, which takes its time
 BIRTH: Final = 50  # records: folders, files and the first commits are made, and each moment is its own
@@ -107,11 +108,12 @@ def looker(run: Recording) -> Iterator[Looker]:
     made.close()
 
 
-def cuts(records: int, wanted: int, chance: random.Random) -> list[Cut]:
-    """Each of the first moments, then so many different ones of all, in their order."""
-    numbers = chance.sample(range(records * len(CHOICES)), min(wanted, records * len(CHOICES)))
-    drawn = [(number // len(CHOICES) + 1, CHOICES[number % len(CHOICES)]) for number in sorted(numbers)]
-    first = [(at, choice) for at in range(1, BIRTH + 1) for choice in BARE]
+def cuts(records: int, group: int) -> list[Cut]:
+    """The cuts of a test, in their order; the first test has each of the first moments, too."""
+    chance = random.Random(SEED + group)
+    wanted = min(CUTS_OF_A_TEST, CUTS - group * CUTS_OF_A_TEST)
+    drawn = [(chance.randint(1, records), chance.choice(CHOICES)) for _ in range(wanted)]
+    first = [(at, choice) for at in range(1, BIRTH + 1) for choice in BARE] if group == 0 else []
     return [(at, replace(choice, seed=chance.randrange(1 << 30))) for at, choice in sorted(first + drawn, key=_moment)]
 
 
@@ -155,20 +157,17 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_cut_leaves_a_store_that_opens_and_has_what_was_told(run: Recording, looker: Looker) -> None:
+@pytest.mark.parametrize("group", range(-(-CUTS // CUTS_OF_A_TEST)))
+def test_a_cut_leaves_a_store_that_opens_and_has_what_was_told(run: Recording, looker: Looker, group: int) -> None:
     """Every kind of cut at every kind of moment; some looks at all of it, most at the store."""
-    chance = random.Random(SEED)
     records = run.records()
-    wanted = cuts(len(records), CUTS, chance)
+    assert sum(told_in(record) is not None for record in records) > BIRTH
+    wanted = cuts(len(records), group)
     wrong = []
     for number, (at, choice, home) in enumerate(disks(run, wanted)):
         said = looker.wrong(home, at, STORE if number % ALL_SHARE else ALL)
         wrong += [f"seed {SEED}, record {at}, {choice}:\n{said}"] if said else []
-    told = sum(record.kind == ACK for record in records)
-    print(
-        f"power: {len(wanted)} cuts in {len(records)} calls, {told} acknowledgements, {len(wrong)} wrong, seed {SEED}"
-    )
-    assert told > 0
+    tally.counted[tally.CUTS] += len(wanted)
     assert wrong == []
 
 
