@@ -227,6 +227,14 @@ def socket_path(home: Path) -> str:
     raise errors.SocketFolderUnsafe(folders[-1])
 
 
+def _leave_short_place(home: Path, path: str) -> None:
+    """Takes the short directory away, before the next daemon can make it again."""
+    folder = Path(path).parent
+    if folder != home / "run":
+        with contextlib.suppress(OSError):  # somebody else's file in it
+            folder.rmdir()
+
+
 def _fits(path: str) -> bool:
     return len(os.fsencode(path)) <= limits.SOCKET_PATH_MAX_BYTES and "\n" not in path
 
@@ -295,6 +303,7 @@ async def _serve(home: Path, daemon: Daemon, lock: int) -> None:
         if bound is not None and _stamp(path) == bound:  # else it is a successor's
             with contextlib.suppress(OSError):  # as with the address
                 Path(path).unlink()
+            _leave_short_place(home, path)
         server.close()
 
 

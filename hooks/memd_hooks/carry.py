@@ -7,7 +7,8 @@ nothing is logged, and of the environment only the names in wire.py are sent on.
 1. `MEMD_OFF` set to anything but `0`, an event that is not the script's, no home: done.
 2. A repeating timer is armed that gets the process out of wherever it hangs at its deadline. The one thing that may outlast
    it, by wire.KEEP_MS at most, is the write of a prompt that would be lost otherwise.
-3. stdin is read to its end (not by git-commit: git gives it a terminal), bounded by wire.STDIN_MAX_BYTES.
+3. stdin is read to its end (not by git-commit: git gives it a terminal), bounded by wire.STDIN_MAX_BYTES. What waits in it at the
+   deadline is taken all the same, for the spool: a process that was given no processor for so long loses no prompt.
 4. The call goes to the daemon. On an answer: stdout is written whole, then the receipt is sent and not waited for.
 5. Without an answer: what must not be lost is written to the spool. A missed deadline opens the breaker
    (`run/unreachable-until`), and who opens it starts a successor, which finds out whether the daemon is wedged. Where there is
@@ -23,6 +24,7 @@ harness, and because nothing else ends a process that hangs in a write.
 """
 
 import _signal  # type: ignore[import-not-found]  # pyright: ignore[reportMissingImports] -- no stub has it
+import _socket
 import posix
 import sys
 import time
@@ -31,6 +33,7 @@ from memd_client import address, link, wire
 
 _NS_PER_MS = 1_000_000
 _NS_PER_S = 1_000_000_000
+_KIND, _FILE, _SOCKET = 0o170000, 0o100000, 0o140000  # of a file's mode, as every system has them
 
 
 class _Clock:
@@ -94,9 +97,16 @@ def _run(events: tuple[str, ...], reads_stdin: bool) -> None:
         return
     _keep_stdio_apart()
     hook = _hook(environ, sys.argv[1], sys.argv[2])
-    clock.allow(_deadline_ms(home, hook.event, hook.is_probe))
-    outcome = _call(home, hook, clock, reads_stdin)
-    clock.keep()
+    outcome: link.Outcome | _Unasked | None = _Unasked()
+    taken: list[bytearray] = []
+    try:
+        clock.allow(_deadline_ms(home, hook.event, hook.is_probe))
+        outcome = _call(home, hook, clock, taken if reads_stdin else None)
+        clock.keep()
+    except TimeoutError:  # the clock's, wherever it found this process
+        clock.keep()
+    if reads_stdin and not hook.stdin:
+        _keep_stdin(hook, taken)
     if outcome is None or not _owns(home):
         return
     _spool(home, hook)
@@ -113,15 +123,14 @@ def _hook(environ: dict[bytes, bytes], event: str, harness: str) -> wire.Hook:
     return wire.Hook(request_id, 0, flags, harness, event, _cwd(), wire.environment_lines(environ), b"")
 
 
-def _call(home: bytes, hook: wire.Hook, clock: _Clock, reads_stdin: bool) -> link.Outcome | _Unasked | None:
-    """Read stdin and ask. None when it was answered, else what came instead."""
-    try:
-        if reads_stdin and not _read_stdin(hook):
+def _call(home: bytes, hook: wire.Hook, clock: _Clock, taken: list[bytearray] | None) -> link.Outcome | _Unasked | None:
+    """Read stdin, where there is one, and ask. None when it was answered, else what came instead."""
+    if taken is not None:
+        if not _read_stdin(taken) or sum(map(len, taken)) > wire.STDIN_MAX_BYTES:
             return _Unasked()
-        hook.deadline_ns = clock.answer_ns
-        return _carry(home, hook)
-    except TimeoutError:  # the clock's, between two calls that wait
-        return _Unasked()
+        hook.stdin = b"".join(taken)
+    hook.deadline_ns = clock.answer_ns
+    return _carry(home, hook)
 
 
 def _keep_stdio_apart() -> None:
@@ -144,26 +153,63 @@ def _deadline_ms(home: bytes, event: str, is_probe: bool = False) -> int:
     return wire.HOOK_DEADLINE_MS
 
 
-def _read_stdin(hook: wire.Hook) -> bool:
-    """Read all of stdin into the call; whether that was possible in time and within the bound.
+def _read_stdin(taken: list[bytearray]) -> bool:
+    """Read all of stdin; whether its end came in time.
 
-    Where its end never came, what looks whole is kept in the call, for the spool: a harness may write all and forget to close.
+    Each piece is in `taken` before it is read into, filled with zeros: whatever the clock interrupts, none that was read is lost.
     """
-    chunks, size, has_ended = [], 0, False
+    total = 0
     try:
-        while chunk := posix.read(0, wire.READ_BYTES):
-            size += len(chunk)
-            # What is over the bound is read and dropped: a harness that writes on must not meet a closed pipe.
-            if size <= wire.STDIN_MAX_BYTES:
-                chunks.append(chunk)
-        has_ended = True
+        while True:
+            taken.append(piece := bytearray(wire.READ_BYTES))
+            size = posix.readv(0, (piece,))
+            del piece[size:]
+            if not size:
+                return True
+            total += size
+            _bound(taken, total)
     except OSError:  # also the clock's TimeoutError
-        has_ended = False
-    is_within = size <= wire.STDIN_MAX_BYTES
-    stdin = b"".join(chunks)
-    if is_within and (has_ended or stdin.rstrip().endswith(b"}")):
+        return False
+
+
+def _bound(taken: list[bytearray], total: int) -> None:
+    """What is over the bound is read and dropped: a harness that writes on must not meet a closed pipe."""
+    if len(taken[0]) > wire.STDIN_MAX_BYTES:
+        del taken[1:]
+    elif total > wire.STDIN_MAX_BYTES:
+        taken[:] = [bytearray(b"-" * (wire.STDIN_MAX_BYTES + 1))]
+
+
+def _keep_stdin(hook: wire.Hook, taken: list[bytearray]) -> None:
+    """Put into the call, for the spool, what stdin held at the deadline, if it is whole.
+
+    A harness may write all and forget to close, and a process that was given no processor finds its stdin unread.
+    """
+    if taken:
+        taken[-1] = taken[-1].rstrip(b"\0")  # what a harness writes holds none
+    has_ended = _drain(taken)
+    stdin = b"".join(taken)
+    if len(stdin) <= wire.STDIN_MAX_BYTES and (has_ended or stdin.rstrip().endswith(b"}")):
         hook.stdin = stdin
-    return has_ended and is_within
+
+
+def _drain(taken: list[bytearray]) -> bool:
+    """Take what waits in stdin by now; whether its end was there.
+
+    Never waits: a file does not, a socket is told so, and a pipe is opened anew, since the harness's own is shared.
+    """
+    total = sum(map(len, taken))
+    try:
+        kind = posix.fstat(0).st_mode & _KIND
+        peer = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, posix.dup(0)) if kind == _SOCKET else None
+        own = posix.open("/dev/fd/0", posix.O_RDONLY | posix.O_NONBLOCK) if kind not in (_FILE, _SOCKET) else 0
+        while piece := peer.recv(wire.READ_BYTES, _socket.MSG_DONTWAIT) if peer else posix.read(own, wire.READ_BYTES):
+            taken.append(bytearray(piece))
+            total += len(piece)
+            _bound(taken, total)
+    except OSError:  # nothing waits, or it is nothing that can be asked so
+        return False
+    return True
 
 
 def _cwd() -> bytes:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memd_client import address, api, spawn
 from memd_hooks.launcher import ensure_launchers
-from tests.cli.world import World, end_daemons_of
+from tests.cli.world import World
 
 WAIT_S = 60.0  # only ever waited out by a test that fails
 QUICK = "limits.WEDGED_PING_MS, limits.WEDGED_PINGS, limits.WEDGED_LEAVE_PINGS = 200, 2, 1"
@@ -47,7 +47,10 @@ class House(World):
         ensure_launchers(self.home, self.environ)
 
     def close(self) -> None:
-        end_daemons_of(self.home)
+        while left := self.daemons():
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         super().close()
 
     # hooks

@@ -30,6 +30,7 @@ class FakeDaemon:
 
     hook = receipt = None
     mcp: Any = SimpleNamespace(take=None)
+    parts: Any = SimpleNamespace(underway=None, store=SimpleNamespace(in_place=lambda: True))
     leave: Callable[[], None]
 
     def handlers(self, stop: Callable[[], None]) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """A hook whose descriptors, home or disk are not what they should be harms nothing."""
 
+import fcntl
 import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 
 from memd_client import wire
 from tests.client import peers
-from tests.hooks.carry.process import EVENTS, PROMPT, assert_silent, command, environ, run, spooled
+from tests.hooks.carry.process import EVENTS, PROMPT, SCRIPTS, assert_silent, command, environ, run, spooled
 
 
 def test_a_stdin_over_its_bound_is_read_to_its_end_and_dropped(home: Path, daemon: peers.Router) -> None:
@@ -88,6 +90,53 @@ def test_a_stdout_that_nobody_reads_ends_with_the_deadline(home: Path) -> None:
         assert [frames[2] for frames in peer.wait_for(1)] == [wire.HOOK]
 
 
+# A hook that the clock interrupts before it has read anything, or with all of it in its hands.
+STARVED = """
+import posix, sys
+sys.path[:0] = {paths!r}
+from memd_hooks import carry
+def before(*_):
+    raise TimeoutError
+def behind(descriptor, pieces):
+    read(descriptor, pieces)
+    raise TimeoutError
+read, posix.readv = posix.readv, {when}
+carry.main(("prompt-submit",))
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "behind"])
+@pytest.mark.parametrize("kind", ["file", "pipe", "pipe that stays open", "socket", "socket that stays open"])
+@pytest.mark.parametrize(("stdin", "is_whole"), [(PROMPT, True), (PROMPT * 2_000, True), (PROMPT[:-1], False)])
+def test_a_hook_that_got_no_processor_until_its_deadline_keeps_its_prompt(
+    stdin: bytes, is_whole: bool, kind: str, when: str, home: Path, daemon: peers.Router
+) -> None:
+    """AT4: thirty at once on two cores. What waits in stdin is read all the same; what is half there and may go on is not kept."""
+    paths = [str(SCRIPTS.parent), str(Path(wire.__file__).parent.parent)]
+    line = [sys.executable, "-I", "-S", "-c", STARVED.format(paths=paths, when=when), "prompt-submit", "claude"]
+    if kind == "file":
+        (home / "stdin").write_bytes(stdin)
+        reads, writes = os.open(home / "stdin", os.O_RDONLY), -1
+    elif kind.startswith("pipe"):
+        reads, writes = os.pipe()
+        fcntl.fcntl(writes, fcntl.F_SETPIPE_SZ, 1 << 20)
+    else:
+        reads, writes = (end.detach() for end in socket.socketpair())
+    if writes >= 0:
+        os.write(writes, stdin)
+        if "open" not in kind:
+            os.close(writes)
+    try:
+        assert_silent(subprocess.run(line, stdin=reads, env=environ(home), capture_output=True, check=False))
+        assert os.get_blocking(reads)
+    finally:
+        os.close(reads)
+        if "open" in kind:
+            os.close(writes)
+    assert daemon.received == []
+    assert [call.hook.stdin for call in spooled(home)] == [stdin] * (is_whole or "open" not in kind)
+
+
 @pytest.mark.parametrize("variables", [{}, {"HOME": ""}, {"HOME": "/nowhere/at/all"}, {"MEMD_HOME": "relative"}])
 def test_no_home_is_silent(variables: dict[str, str], tmp_path: Path) -> None:
     """Unset, empty, absent, relative: and nothing is made."""
@@ -132,7 +181,7 @@ def test_a_home_of_another_user_is_silent_and_left_alone(home: Path) -> None:
 
 @pytest.mark.parametrize("size", [0, 512])
 def test_a_full_disk_is_silent_and_leaves_no_half_file(size: int, home: Path) -> None:
-    """A write that fails at once, and one that fails in its middle."""
+    """A write that fails at once, and one that fails in its middle: a name without content says that one was lost."""
     ran = subprocess.run(
         command("prompt-submit"),
         input=PROMPT * 100,
@@ -142,7 +191,7 @@ def test_a_full_disk_is_silent_and_leaves_no_half_file(size: int, home: Path) ->
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
     )
     assert_silent(ran)
-    assert list((home / "spool").iterdir()) == []
+    assert [(file.suffix, file.stat().st_size) for file in (home / "spool").iterdir()] == [(".lost", 0)]
 
 
 def test_a_full_spool_is_not_grown(home: Path) -> None:
@@ -151,7 +200,7 @@ def test_a_full_spool_is_not_grown(home: Path) -> None:
     with (home / "spool" / ".draft").open("wb") as file:
         file.truncate(wire.SPOOL_MAX_BYTES)
     assert_silent(run("prompt-submit", home))
-    assert [file.name for file in (home / "spool").iterdir()] == [".draft"]
+    assert sorted(file.suffix or file.name for file in (home / "spool").iterdir()) == [".draft", ".lost"]
 
 
 @pytest.mark.parametrize("stdin", [b"", PROMPT])
