@@ -30,8 +30,8 @@ class Record(NamedTuple):
     """One call of a victim, by its kind.
 
     Contents: W bytes were written, T a length was set, M a file was mapped to be written through. Syncs: S of a file, H likewise,
-    with what it held, D of a folder, with its names. Names: C of a file that was made, K of a folder, R renamed, L linked, U
-    removed. And A: `ACK`.
+    with what it held, D of a folder, with its names. Names: C of a file that was made, K of a folder, R renamed, X exchanged for
+    each other, L linked, U removed. And A: `ACK`.
     """
 
     kind: str
@@ -100,6 +100,13 @@ class Folder:
         self.synced = dict(self.now)
         self.open.clear()
 
+    def sync_with(self, calls: set[int]) -> None:
+        """A call that is on disk with another folder is here, too, and whatever came before it."""
+        until = max((at for at, (call, _, _) in enumerate(self.open, 1) if call in calls), default=0)
+        for _, name, what in self.open[:until]:
+            _name(self.synced, name, what)
+        del self.open[:until]
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -146,7 +153,7 @@ class Disk:
             case "K":
                 self._files.pop(record.inode, None)  # likewise
                 self._place(record.path, Folder())
-            case "R" | "L" | "U":
+            case "R" | "X" | "L" | "U":
                 self._rename(record)
             case "M":
                 self.mapped.add(record.path)
@@ -158,7 +165,10 @@ class Disk:
         listed = {name.decode(): self._files.get(int(inode)) for inode, name in pairs}
         known = {name: folder.now.get(name) if file is None else file for name, file in listed.items()}
         folder.now = {name: what for name, what in known.items() if what is not None}
+        calls = {call for call, _, _ in folder.open}
         folder.sync()
+        for other in self._folders(self._top):
+            other.sync_with(calls)
 
     def _change(self, record: Record) -> None:
         file = self._file(record)
@@ -186,10 +196,13 @@ class Disk:
         what = above.now.get(Path(record.path).name)
         if what is None:
             return  # a socket, or what libc made unseen and nobody synced
-        if record.kind in "RL":
+        other = None
+        if record.kind == "X":
+            other = self._folder(str(Path(record.other).parent)).now[Path(record.other).name]
+        if record.kind != "U":
             self._place(record.other, what)
-        if record.kind in "RU":
-            self._place(record.path, None)
+        if record.kind != "L":
+            self._place(record.path, other)
 
     def _folders(self, folder: Folder) -> Iterator[Folder]:
         yield folder

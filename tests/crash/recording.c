@@ -302,6 +302,10 @@ int renameat(int dir, const char *from, int to_dir, const char *to) {
     NAMING(REAL(renameat)(dir, from, to_dir, to), 'R', dir, from, to_dir, to)
 }
 
+int renameat2(int dir, const char *from, int to_dir, const char *to, unsigned flags) {
+    NAMING(REAL(renameat2)(dir, from, to_dir, to, flags), flags & RENAME_EXCHANGE ? 'X' : 'R', dir, from, to_dir, to)
+}
+
 int link(const char *from, const char *to) { NAMING(REAL(link)(from, to), 'L', AT_FDCWD, from, AT_FDCWD, to) }
 
 int linkat(int dir, const char *from, int to_dir, const char *to, int flags) {

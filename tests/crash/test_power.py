@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,6 @@ from memd_client import Memd, signing, spawn
 from tests.crash import tally
 from tests.crash.disk import Choice, Disk, Record
 from tests.crash.looks import ALL, STORE
-from tests.crash.preloads import built
 from tests.crash.recorded import ROOT, Recording, end, record_run, told_in
 from tests.crash.seeds import CUTS, SEED
 from tests.daemon.test_lifecycle import reached
@@ -52,21 +50,6 @@ CHOICES: Final = (
 
 Cut = tuple[int, Choice]
 """Behind so many records, and what is there of what was not synced by then."""
-
-
-@pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    made = Path(tempfile.mkdtemp(prefix="memd-power-", dir="/tmp"))
-    yield made
-    shutil.rmtree(made)
-
-
-@pytest.fixture(scope="module")
-def library(folder: Path) -> Path:
-    made = built("recording", folder)
-    if made is None:
-        pytest.skip("no C compiler, or no Linux")
-    return made
 
 
 @pytest.fixture(scope="module")
