@@ -59,7 +59,7 @@ def test_every_field_with_every_value(stuffed: Victim, verb: str) -> None:
     """Wrong types, and right ones at their ends."""
     asker = Asker(stuffed)
     with stuffed.watched():
-        for body in some(bodies.of_fields(verb, place(stuffed)), 11):
+        for body in some(bodies.of_fields(verb, place(stuffed)), 20):
             asker.ask(verb, body)
     assert asker.faults == []
 
