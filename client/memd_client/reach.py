@@ -2,12 +2,13 @@
 
 **Starting.** Where nobody answers, a daemon is started and waited for; a `Reach` with ``starts=False`` never does. After a
 deliberate stop (`run/stopped`) only a request that writes starts one. A daemon of an older version is asked to finish what it has
-in hand and replaced, once; a newer one is refused. One that does not answer is left to its successor (memd_daemon.holder).
+in hand and replaced; a newer one is refused. One that does not answer is left to its successor (memd_daemon.holder).
 
 **Asked once.** A request is sent again only where the daemon said that it was stopping and took nothing. One whose answer never
 came may have been carried out; the error says so.
 """
 
+import contextlib
 import errno
 import os
 import signal
@@ -27,6 +28,9 @@ LONG_WAIT_S = 3_600.0  # verify and reindex read everything there is
 STATUS_WAIT_S = 2.0  # status never queues behind work: what takes longer does not answer
 GONE_WAIT_S = 15.0  # a daemon finishes what it has in hand (5 s at most), then closes its indexes
 SIGNAL_WAIT_S = 6.0  # a little longer than its own grace for work in hand
+REPLACE_TRIES = (
+    3  # of putting an older daemon out: hooks may have begun to start it again, as long as the launcher was its own
+)
 CONNECT_TRIES = 5  # of connecting to a daemon that leaves just then: its successor answers the next
 POLL_S = 0.01  # the pace at which a daemon that is going is looked at
 
@@ -74,7 +78,7 @@ class Reach:
         self._starts = starts
         self._overrides_stop = False
         self._link: link.Link | None = None
-        self._replaced = False
+        self._replaced = 0
 
     def close(self) -> None:
         """Closes the connection; the next request opens another."""
@@ -158,8 +162,6 @@ class Reach:
         try:
             return spawn.ensure_daemon(self._home, START_WAIT_S)
         except spawn.StartFailed as failed:
-            if spawn.is_read_only(self._home):
-                raise Unreachable("disk-read-only", READ_ONLY.format(self.home)) from failed
             raise Unreachable("start-failed", str(failed)) from failed
         except OSError as error:
             if error.errno in FULL or spawn.is_full(self._home):
@@ -176,10 +178,12 @@ class Reach:
         if spawn.version_order(version) > spawn.version_order(__version__.encode()):
             what = f"A newer memd ({told}) is running here, and this is {__version__}"
             raise Refused("daemon-newer", f"{what}: use the newer one, or stop it with its own `memd stop`.")
-        if self._replaced or not self._starts:
+        if self._replaced >= REPLACE_TRIES or not self._starts:
             what = f"The daemon that runs is of another version ({told}; this is {__version__})"
             raise Unreachable("daemon-older", f"{what}: `memd restart` replaces it.")
-        self._replaced = True
+        self._replaced += 1
+        with contextlib.suppress(OSError):  # told where one is to be started
+            spawn.write_launcher(self._home, yields=True)  # first: a hook that finds nobody starts what it names
         found = self.announced()
         if found is not None:
             _end(found)

@@ -33,6 +33,7 @@ from memd_client import address as _address
 from memd_client.address import Address
 
 START_LOCK_S = 3  # a daemon is ready in under 0.3 s; ten times that on a machine under load
+EROFS = 30  # on Linux and macOS; errno is not worth its import here
 DISK_FULL_BYTES = 64 * 1024  # what a daemon needs to say where it is, and its log's next lines
 PING_MS = 250  # how long one ping may take before the address is read again
 # A fresh daemon answers at its predecessor's socket a moment before it has written its own address. Where it never comes to
@@ -158,6 +159,8 @@ def ensure_daemon(home: bytes, wait_s: float) -> Address:
             raise StartRefused(refused)
         if time.monotonic_ns() >= end_ns:
             raise StartFailed(StartFailed.__doc__)
+        if is_read_only(home):  # a daemon could not even say that it cannot serve
+            raise OSError(EROFS, "read-only file system")
         if not isinstance(outcome, link.Reply):
             has_asked = _begin(home, has_asked, isinstance(outcome, link.Late))
         time.sleep(wire.POLL_MS / 1_000)

@@ -21,7 +21,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Final
 
 from memd_client import __version__, address, spawn, wire
@@ -64,6 +66,7 @@ def main(opened: Callable[[Path], Daemon] = Daemon.open) -> int:
     if home is None:
         sys.stderr.write("memd: neither MEMD_HOME nor HOME is set; set one of them.\n")
         return wire.EXIT_USAGE
+    sys.excepthook = partial(_ended, Path(os.fsdecode(home)))
     try:
         run(Path(os.fsdecode(home)), opened)
     except errors.AlreadyRunning:
@@ -71,10 +74,13 @@ def main(opened: Callable[[Path], Daemon] = Daemon.open) -> int:
         return wire.EXIT_DONE
     except (errors.MemdError, OSError) as fault:
         return _refused(Path(os.fsdecode(home)), fault)
-    except Exception:  # this process's own standard error leads nowhere
-        log.exception("the daemon has ended")
-        return _refused(Path(os.fsdecode(home)), errors.Fault("start"))
     return wire.EXIT_DONE
+
+
+def _ended(home: Path, kind: type[BaseException], fault: BaseException, trace: TracebackType | None) -> None:
+    """In place of the interpreter's own words: this process's standard error leads nowhere."""
+    log.error("the daemon has ended", exc_info=(kind, fault, trace))
+    _refused(home, errors.Fault("start"))
 
 
 def _refused(home: Path, fault: errors.MemdError | OSError) -> int:

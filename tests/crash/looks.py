@@ -94,7 +94,7 @@ def near(search: Search, scopes: set[str], query: str) -> list[int]:
 
 def look(home: Path, repo: Path, told: list[Told], said: set[str], how: str) -> str:
     """ "" where all is as promised. Raises AssertionError, or whatever does not work."""
-    lmdb_log._boot = lambda: "the run of the machine after the cut"  # no seam: a test cannot start the machine anew
+    lmdb_log.boot_id = lambda: "the run of the machine after the cut"  # no seam: a test cannot start the machine anew
     if how == STORE:
         assert_kept(lmdb_log.open_store(home), told, said)
         return ""

@@ -23,7 +23,7 @@ from tests.faults.place import Place, starts_of, until
 from tests.service.desk import Desk, make_repo
 from tests.service.test_people import Person
 
-DAMAGES: Final = int(os.environ.get("MEMD_DAMAGES", "160"))
+DAMAGES: Final = int(os.environ.get("MEMD_DAMAGES", "96"))
 SEED: Final = int(os.environ.get("MEMD_SEED", "20260304"))
 TABLES: Final = frozenset({"commits", "events", "blobs"})
 

@@ -1,16 +1,13 @@
-"""LMDB's map: it is full under load and grows under readers and writers; where no address space is left, a write is refused."""
+"""LMDB's map under a whole daemon: it is full under load, and grows under readers and writers."""
 
-import os
-import resource
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from memd_client.memd import Memd, MemdError
+from memd_client.memd import MemdError
 from tests.daemon.test_lifecycle import end, reached
 from tests.faults.place import Place
 
@@ -74,37 +71,4 @@ def test_a_map_that_is_full_under_load_grows_and_loses_nothing(place: Place) -> 
         assert place.pid == pid
     finally:
         done.set()
-        end(process)
-
-
-def _until_refused(memd: Memd, kept: set[str]) -> str:
-    """The code of the first refusal; what was acknowledged before it goes to ``kept``."""
-    for number in range(400):
-        try:
-            memd.remember(content := f"claim {number}: " + "x" * 7_000)
-        except MemdError as refusal:
-            return refusal.code
-        kept.add(content)
-    return "none"
-
-
-def test_without_address_space_a_write_is_refused_and_goes_through_when_there_is_some(place: Place) -> None:
-    """The map cannot grow any more: a sentence, nothing recorded, the daemon lives and reads; with more space it writes on."""
-    process = subprocess.Popen([sys.executable, "-c", SMALL], env=place.environ)
-    try:
-        pid = reached(place.home, process).pid
-        with place.client(starts=False) as memd:
-            memd.remember("Before there was none.")
-            memd.reindex()  # what is loaded behind the first answers has its space by now
-            held = int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-            resource.prlimit(pid, resource.RLIMIT_AS, (held + (1 << 20), resource.RLIM_INFINITY))
-            kept = {"Before there was none."}
-            assert _until_refused(memd, kept) == "store-full"
-            assert {note.content for note in memd.notes(limit=0).notes} == kept
-            resource.prlimit(pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-            memd.remember("After it.")
-            assert memd.verify().faults == []
-        assert place.pid == pid
-        assert place.notes() == {*kept, "After it."}
-    finally:
         end(process)

@@ -1,5 +1,6 @@
 """One thing broken on purpose: a write that fails half-way, a disk that is full, a folder that is not ours, a file that was cut."""
 
+import contextlib
 import errno
 import os
 import shutil
@@ -14,6 +15,7 @@ from typing import Any
 import lmdb
 import msgspec
 import pytest
+from tests.faults.apart import apart, mount
 from tests.store.making import HERE, Pen, event, fresh_uid, recorded
 
 from memd_daemon.errors import (
@@ -23,6 +25,7 @@ from memd_daemon.errors import (
     NetworkFileSystem,
     StoreDamaged,
     StoreFull,
+    StoreMoved,
     StoreNewer,
     StoreReadOnly,
 )
@@ -223,16 +226,12 @@ def test_a_commit_that_failed_leaves_a_store_that_works(
     store.close()
 
 
-@needs_root
-def test_a_full_disk_refuses_and_goes_on(home: Path) -> None:
+@apart
+def test_a_full_disk_refuses_and_goes_on(tmp_path: Path) -> None:
     """ENOSPC on a small file system of its own: the store still reads, verifies, and writes when there is room again."""
-    home.parent.joinpath("disk").mkdir()
-    disk = home.parent / "disk"
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("no right to mount")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount("-t", "tmpfs", "-o", "size=1m", "tmpfs", disk)
     store = open_store(disk / "home")
     try:
         pen = Pen(store)
@@ -241,15 +240,33 @@ def test_a_full_disk_refuses_and_goes_on(home: Path) -> None:
         ballast.write_bytes(bytes(400 * 1024))
         while (made := _recorded_or_full(pen)) is not None:
             kept.append(made)
+        assert isinstance(store.trouble, StoreFull)
         assert verify(store) == []
         with store.read() as snapshot:
             assert snapshot.counts().notes == len(kept)
         ballast.unlink()
         kept.append(pen.record("after"))
+        assert store.trouble is None
         assert verify(store) == []
     finally:
         store.close()
-        subprocess.run(["umount", str(disk)], check=True)
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+@apart
+def test_a_store_opens_on_a_disk_without_a_page_left_or_says_that_it_is_full(tmp_path: Path) -> None:
+    """LMDB maps its lock file and writes into it: a page of it that has no place would end the process."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount("-t", "tmpfs", "-o", "size=1m", "tmpfs", disk)
+    open_store(disk / "home").close()
+    (disk / "home/store/log/lock.mdb").unlink()
+    (disk / "ballast").write_bytes(b"")
+    with contextlib.suppress(OSError), (disk / "ballast").open("ab", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    assert run(READER, str(disk / "home")) == "store-full"
+    subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 def test_little_address_space_is_enough(home: Path) -> None:
@@ -265,6 +282,39 @@ Pen(store).record()
 print(store.commits > 0)
 """
     assert run(program, str(home)) == "True"
+
+
+NO_SPACE = """
+import os, resource, sys
+from pathlib import Path
+from memd_daemon.errors import StoreFull
+from memd_daemon.store.check import verify
+from memd_daemon.store.lmdb_log import open_store
+from tests.store.making import Pen
+
+store = open_store(Path(sys.argv[1]), map_bytes=1 << 18)
+pen = Pen(store)
+kept = [pen.record("before")]
+held = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+resource.setrlimit(resource.RLIMIT_AS, (held + (4 << 20), resource.RLIM_INFINITY))
+try:
+    for _ in range(2_000):
+        kept.append(pen.record("x" * 8_000))
+except StoreFull:
+    print("refused")
+with store.read() as snapshot:
+    assert snapshot.counts().notes == len(kept)
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+kept.append(pen.record("after"))
+with store.read() as snapshot:
+    assert all(snapshot.note(uid) is not None for uid in kept)
+assert verify(store) == [], verify(store)
+"""
+
+
+def test_a_map_that_cannot_grow_refuses_and_leaves_the_one_there_was(home: Path) -> None:
+    """Without address space LMDB loses the map it had: it is opened anew, reads go on, and writes do when there is space again."""
+    assert run(NO_SPACE, str(home)) == "refused"
 
 
 @pytest.mark.parametrize("kept", [0.999, 0.5, 0.1])
@@ -364,20 +414,17 @@ def test_a_folder_of_another_user_is_refused(home: Path, what: str) -> None:
     assert sorted(path.name for path in home.rglob("*")) == before
 
 
-@needs_root
-def test_a_store_on_a_read_only_file_system_is_refused(home: Path) -> None:
+@apart
+def test_a_store_on_a_read_only_file_system_is_refused(tmp_path: Path) -> None:
     """EROFS is told as what it is."""
+    home, disk = tmp_path / "home", tmp_path / "disk"
     open_store(home).close()
-    disk = home.parent / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "--bind", str(home), str(disk)], capture_output=True, check=False).returncode:
-        pytest.skip("no right to mount")
-    try:
-        subprocess.run(["mount", "-o", "remount,ro,bind", str(disk)], check=True)
-        with pytest.raises(StoreReadOnly):
-            open_store(disk)
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
+    mount("--bind", home, disk)
+    mount("-o", "remount,ro,bind", disk)
+    with pytest.raises(DiskReadOnly):
+        open_store(disk)
+    subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_every_word_of_these_errors_can_be_said() -> None:
@@ -385,6 +432,9 @@ def test_every_word_of_these_errors_can_be_said() -> None:
     made: list[MemdError] = [
         StoreFull(),
         StoreReadOnly("x"),
+        DiskReadOnly("x"),
+        DiskFailing("x"),
+        StoreMoved("x"),
         StoreDamaged("x"),
         StoreNewer(2, 1),
         NetworkFileSystem("x", "nfs"),

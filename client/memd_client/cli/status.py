@@ -100,7 +100,7 @@ def _spool(home: Path) -> dict[str, Any]:
         sizes = [entry.stat().st_size for entry in os.scandir(home / "spool") if entry.name.endswith(".spool")]
     except OSError:  # no such folder: nothing was ever spooled
         sizes = []
-    return {"waiting": len(sizes), "bytes": sum(sizes), "dropped": 0}
+    return {"waiting": len(sizes), "bytes": sum(sizes), "dropped": 0, "lost": 0}
 
 
 def installed(home: Path) -> list[dict[str, str]]:

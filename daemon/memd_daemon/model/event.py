@@ -77,6 +77,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 GENESIS: Final = bytes(32)
+DIGEST_BITS: Final = 8 * len(GENESIS)
 
 _U32 = 4
 

@@ -8,6 +8,7 @@ and the index is made anew.
 """
 
 from memd_daemon.limits import MARK_DIGEST_BITS
+from memd_daemon.model import event as ev
 from memd_daemon.store.port import Snapshot
 
 
@@ -28,5 +29,5 @@ def known(snapshot: Snapshot, mark: int | None) -> int | None:
 
 
 def _mark(snapshot: Snapshot, seq: int) -> int:
-    digest = int.from_bytes(snapshot.digest_of(seq), "big") >> 256 - MARK_DIGEST_BITS
+    digest = int.from_bytes(snapshot.digest_of(seq), "big") >> ev.DIGEST_BITS - MARK_DIGEST_BITS
     return seq << MARK_DIGEST_BITS | digest

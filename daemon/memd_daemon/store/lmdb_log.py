@@ -42,9 +42,9 @@ from memd_daemon.store.group import GroupStore, Outcome
 from memd_daemon.store.kv import Reading, Writing
 from memd_daemon.store.ledger import TableLedger
 from memd_daemon.store.lmdb_copy import Copying
-from memd_daemon.store.lmdb_file import heads, refuse_cut
-from memd_daemon.store.lmdb_pages import Flaw, Pages
-from memd_daemon.store.lmdb_state import is_as_closed, make_room, note_closed, refuse_flawed
+from memd_daemon.store.lmdb_file import refuse_cut
+from memd_daemon.store.lmdb_pages import Flaw, flaws_at
+from memd_daemon.store.lmdb_state import boot_id, is_as_closed, make_room, note_closed, refuse_flawed, set_aside, stamp
 from memd_daemon.store.lmdb_tables import LmdbTables
 from memd_daemon.store.port import StoreInfo
 from memd_daemon.store.resident import let_go
@@ -99,7 +99,7 @@ class Environment(Copying):
 
     def _open(self) -> None:
         self._env = self._reserve()
-        self._file = _stamp(self._folder / _DATA)
+        self._file = stamp(self._folder / _DATA)
         self._env.reader_check()
         # Handles that are opened in a read transaction do not outlive it; a write that changes nothing costs no sync.
         with self._env.begin(write=True) as txn:
@@ -154,17 +154,16 @@ class Environment(Copying):
 
     def is_in_place(self) -> bool:
         """Whether the file that is written to still lies where it did: not deleted, moved, or exchanged for another."""
-        return _stamp(self._folder / _DATA) == self._file
+        return stamp(self._folder / _DATA) == self._file
 
     def flaws(self) -> list[Flaw]:
         """The pages that cannot be followed (lmdb_pages.py). Holds a snapshot meanwhile."""
         data = self._folder / _DATA
         for _ in range(_HEADS_TRIES):
             with self.reading() as tables:
-                number = tables.number()
-                head = next((one for one in heads(data) if one is not None and one.txn == number), None)
-                if head is not None:
-                    return list(Pages(data, head, self._tables).flaws())
+                found = flaws_at(self._folder / _DATA, tables.number(), self._tables)
+                if found is not None:
+                    return found
         return []  # commits come faster than a head can be read
 
     def let_go(self) -> None:
@@ -284,15 +283,6 @@ class Environment(Copying):
                 self._env.close()
                 if self.is_in_place():
                     note_closed(self._folder, _DATA)
-
-
-def _stamp(file: Path) -> tuple[int, int] | None:
-    """Device and inode; None where there is no such file."""
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _typed(error: lmdb.Error, folder: Path) -> MemdError:
@@ -442,9 +432,9 @@ def open_ledger(
     """
     folder = fs.prepare(home, "store", "ledger", accept_any_fs=accept_any_fs)
     try:
-        boot = _boot()
+        boot = boot_id()
         if (folder / _BOOT).exists() and (folder / _BOOT).read_bytes() != boot.encode():
-            _set_aside(folder)
+            set_aside(folder, _FILES)
         fs.make_private(folder / _BOOT)
         (folder / _BOOT).write_text(boot)
     except OSError as error:
@@ -455,20 +445,6 @@ def open_ledger(
     try:
         environment = opened()
     except StoreDamaged:
-        _set_aside(folder)
+        set_aside(folder, _FILES)
         environment = opened()
     return LmdbLedger(environment, folder)
-
-
-def _boot() -> str:
-    """What names this run of the machine; "" where the system does not tell."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text()
-    except OSError:
-        return ""
-
-
-def _set_aside(folder: Path) -> None:
-    for name in _FILES:
-        with contextlib.suppress(FileNotFoundError):
-            (folder / name).replace(folder / f"{name}.unsynced")

@@ -247,6 +247,12 @@ def flaw_in_heads(file: Path) -> Flaw | None:
     return None
 
 
+def flaws_at(file: Path, number: int, own: Collection[str]) -> list[Flaw] | None:
+    """What is wrong with the pages of one commit of a file in use, which a snapshot keeps; None where no head tells of it."""
+    head = next((one for one in heads(file) if one is not None and one.txn == number), None)
+    return None if head is None else list(Pages(file, head, own).flaws())
+
+
 def flaws(file: Path, own: Collection[str]) -> Iterator[Flaw]:
     """What is wrong with a file of this layout that no process has open; nothing for a new or another one. Raises OSError."""
     known = [head for head in heads(file) if head is not None]

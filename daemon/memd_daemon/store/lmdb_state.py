@@ -10,7 +10,7 @@ asked for beforehand.
 
 import contextlib
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -22,6 +22,30 @@ from memd_daemon.store.lmdb_file import heads
 from memd_daemon.store.lmdb_pages import flaws
 
 CLOSED: Final = "closed"
+
+
+def stamp(file: Path) -> tuple[int, int] | None:
+    """Device and inode; None where there is no such file."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def boot_id() -> str:
+    """What names this run of the machine; "" where the system does not tell."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text()
+    except OSError:
+        return ""
+
+
+def set_aside(folder: Path, names: Iterable[str]) -> None:
+    """What lies there under these names is kept under others, out of the way of a new file."""
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            (folder / name).replace(folder / f"{name}.unsynced")
 
 
 def note_closed(folder: Path, name: str) -> None:
