@@ -158,7 +158,6 @@ class Environment(Copying):
 
     def flaws(self) -> list[Flaw]:
         """The pages that cannot be followed (lmdb_pages.py). Holds a snapshot meanwhile."""
-        data = self._folder / _DATA
         for _ in range(_HEADS_TRIES):
             with self.reading() as tables:
                 found = flaws_at(self._folder / _DATA, tables.number(), self._tables)
