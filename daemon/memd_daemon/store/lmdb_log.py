@@ -328,7 +328,7 @@ def _open_environment(
             if found is not None and found > STORE_FORMAT:
                 raise StoreNewer(found, STORE_FORMAT)
         elif sync:
-            _begin(folder, tables)
+            _begin(folder)
         for name in _FILES:
             fs.make_private(folder / name)
         make_room(folder / _LOCK)
@@ -340,16 +340,18 @@ def _open_environment(
         raise fs.typed(error.errno or 0, str(error), folder) from error
 
 
-def _begin(folder: Path, tables: Sequence[str]) -> None:
+def _begin(folder: Path) -> None:
     """A new file, which has its name when it is on disk: LMDB writes the heads of one without a sync, and a power cut behind
     them would leave a file that is none of LMDB's, in the place of a store that holds nothing yet."""
     draft = folder / _DRAFT
     shutil.rmtree(draft, ignore_errors=True)  # of a start that died here
-    fs.make_own(draft)
-    Environment(draft, tables, sync=False, map_bytes=MAP_SMALLEST_BYTES).close()  # which syncs it
+    draft.mkdir()
+    draft.chmod(fs.DIRECTORY_MODE)
+    fs.make_private(draft / _DATA)
+    with lmdb.open(str(draft), map_size=MAP_SMALLEST_BYTES, mode=fs.FILE_MODE, sync=False, lock=False) as env:
+        env.sync(True)
     (draft / _DATA).replace(folder / _DATA)
-    fs.sync_way(folder)
-    shutil.rmtree(draft, ignore_errors=True)
+    draft.rmdir()
 
 
 def _found(kv: Writing, path: Path, store: bytes | None, clock: Callable[[], int]) -> StoreInfo:
