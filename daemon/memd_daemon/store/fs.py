@@ -5,7 +5,6 @@ step with other machines is an ordinary file system, so it is told by the marks 
 the kind is unknown, and nothing is refused.
 """
 
-import contextlib
 import errno
 import os
 import re
@@ -146,17 +145,6 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def sync_way(folder: Path) -> None:
-    """Makes the names in a folder durable, and its own and those of all above it: whoever made one may have died before he did.
-
-    Above the home a folder may not be this user's to open; its names are not his either.
-    """
-    sync_folder(folder)
-    for above in folder.absolute().parents:
-        with contextlib.suppress(OSError):
-            sync_folder(above)
 
 
 def refuse_unreliable(home: Path) -> None:
