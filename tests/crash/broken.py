@@ -134,8 +134,8 @@ def victim(home: Path, repo: Path, what: What, n: int, how: str) -> str:
     preloaded.memd_break(what.word.encode(), n, errno.ENOSPC if how == ON else errno.EIO, int(how == ON))
     what.act(desk)
     calls = preloaded.memd_counted()
+    assert first_of(desk, LANE) == LANE  # before a write has LMDB opened anew
     said = [text for text in (MEANWHILE, *TEXTS[:2]) if is_kept(desk, text, what)]
-    assert first_of(desk, LANE) == LANE
     preloaded.memd_break(b"", 0, 0, 0)
     _hooks(desk)
     what.act(desk)
