@@ -1,6 +1,8 @@
 """What every adapter of the ledger's port has to keep; test_ledger.py runs it."""
 
-from memd_daemon.limits import LEDGER_PAGE_ROWS
+import pytest
+
+from memd_daemon.limits import LEDGER_PAGE_ROWS, REPLY_KEPT_MS
 from memd_daemon.model.delivery import (
     Context,
     DeliveredNote,
@@ -10,6 +12,7 @@ from memd_daemon.model.delivery import (
     HoldOutcome,
     LeftOut,
 )
+from memd_daemon.store import ledger as rows_of_ledger
 from memd_daemon.store.port import Ledger
 
 A, B = b"a" * 16, b"b" * 16
@@ -57,6 +60,18 @@ class LedgerContract:
         assert (ledger.replied(b"r"), ledger.replied(b"q")) == (b"reply", None)
         assert (ledger.turn_notes("s", "", "1"), ledger.turn_tokens("s", "1", "edit")) == ({A}, 7)
         assert len(list(ledger.deliveries())) == 1
+
+    def test_an_answer_of_long_ago_is_not_kept(self, ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of each offer the one so many before it goes, if it is old; that it was delivered, and what it told, stays."""
+        monkeypatch.setattr(rows_of_ledger, "REPLIES_KEPT", 2)
+        old, late = 100, 101 + REPLY_KEPT_MS
+        for number, at in enumerate((old, old, old, late, late, late, late, late)):
+            ledger.offer(delivery(b"%d" % number, (A, OLD), at=at), b"reply %d" % number)
+        kept = [number for number in range(8) if ledger.replied(b"%d" % number) is not None]
+        assert kept == [0, 3, 4, 5, 6, 7]
+        assert len(list(ledger.deliveries())) == 8
+        assert ledger.standing("s", "", 0) == {A: OLD}
+        assert ledger.receipt(b"1") is None
 
     def test_a_receipt_makes_it_delivered(self, ledger: Ledger) -> None:
         """Once or twice; for what was never offered there is none."""

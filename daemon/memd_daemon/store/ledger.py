@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from memd_daemon.limits import HYBRID_TIME_MAX, LEDGER_PAGE_ROWS, OFFER_OPEN_MS
+from memd_daemon.limits import HYBRID_TIME_MAX, LEDGER_PAGE_ROWS, OFFER_OPEN_MS, REPLIES_KEPT, REPLY_KEPT_MS
 from memd_daemon.model.delivery import NO_NOTES, Context, DeliveredNote, Delivery, DeliveryState, Hold, HoldOutcome
 from memd_daemon.model.tool_result import ToolResult
 from memd_daemon.store import keys, results
@@ -330,6 +330,7 @@ def _offer(kv: Writing, delivery: Delivery, reply: bytes) -> None:
         return
     number = _put_delivery(kv, delivery)
     kv.put(keys.REQUESTS, request, number + reply)
+    _let_go_of_reply(kv, keys.of_number(number) - REPLIES_KEPT, delivery.at)
     turn = keys.turn_prefix(delivery.session, delivery.agent, delivery.turn)
     _count_tokens(kv, delivery, delivery.trigger, delivery.tokens - delivery.bundle_tokens)
     _count_tokens(kv, delivery, delivery.bundle_trigger, delivery.bundle_tokens)
@@ -339,6 +340,17 @@ def _offer(kv: Writing, delivery: Delivery, reply: bytes) -> None:
     if delivery.hold is not None:
         _put_hold(kv, delivery.hold)
         _stand_held(kv, delivery, delivery.hold)
+
+
+def _let_go_of_reply(kv: Writing, number: int, now: int) -> None:
+    """What was answered long ago is not asked for again: replies would be the largest part of the ledger."""
+    key = keys.number(max(number, 0))
+    raw = kv.get(keys.DELIVERIES, key)
+    before = None if raw is None else _deliveries.decode(raw)
+    if before is not None and before.request and now - before.at > REPLY_KEPT_MS:
+        request = keys.digest16(before.request)
+        if (kv.get(keys.REQUESTS, request) or b"").startswith(key):
+            kv.delete(keys.REQUESTS, request)
 
 
 def _put_delivery(kv: Writing, delivery: Delivery) -> bytes:
