@@ -150,3 +150,43 @@ def test_settings_that_were_withheld_are_not_missed() -> None:
     here.record()
     with here.store.read() as snapshot:
         assert known.at(snapshot, STORE).count("budget.prompt", NOON) == 0
+
+
+def before_it_is_decided(desk: Desk, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Lets something happen once, when a hook's files have been looked at and it is about to wait for its turn."""
+    deliverer = desk.daemon._deliverer
+    decides = deliverer._answer_session
+
+    def later(*words: Any) -> bytes:
+        monkeypatch.setattr(deliverer, "_answer_session", decides)
+        happens()
+        return decides(*words)
+
+    monkeypatch.setattr(deliverer, "_answer_session", later)
+
+
+def test_a_hook_that_waited_tells_nothing_that_another_has_told_the_end_of(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two calls of one session at once: the first to come is the last to be decided, and the note was revoked in between."""
+    note = desk.remember("add() overflows on 32 bit", kind="gotcha", anchors=["app.py"])
+    assert "add() overflows" in context_of(desk.edit("app.py"))
+    told: list[str] = []
+
+    def revoked_and_told() -> None:
+        desk.act("revoke", note.id, reason="it does not")
+        told.append(context_of(desk.edit("app.py", prompt_id="p3")))
+
+    before_it_is_decided(desk, monkeypatch, revoked_and_told)
+    assert desk.edit("app.py", prompt_id="p2") == ""
+    assert "it does not" in told[0]
+
+
+def test_a_hook_that_waits_for_its_turn_holds_no_snapshot(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A map that has to grow waits for snapshots, and who has the turn waits for the map."""
+    environment: Any = desk.daemon.parts.store
+    gate, open_ = environment._environment._gate, []
+    desk.remember("Keep it duck-typed.", kind="gotcha", anchors=["app.py"])
+    before_it_is_decided(desk, monkeypatch, lambda: open_.append(gate._inside))
+    assert "duck-typed" in context_of(desk.read("app.py"))
+    assert open_ == [0]

@@ -62,6 +62,18 @@ def test_a_clear_continues_the_session_of_its_client(desk: Desk, tmp_path: Path)
         assert RULE not in begin(desk, "s4", "startup", first.hook)
 
 
+def test_a_session_that_is_taken_up_again_at_once_is_the_one_that_a_clear_continues(desk: Desk, tmp_path: Path) -> None:
+    """Nothing else has come to its context, and it is the client's session all the same; no end of either was heard."""
+    with client(tmp_path) as one:
+        desk.start("s1", pid=one.hook)
+        desk.start("s2", pid=one.hook)
+        desk.start("s1", "resume", pid=one.hook)
+        desk.start("s3", "clear", pid=one.hook)
+    context = desk.daemon.parts.ledger.context("s3", "")
+    assert context is not None
+    assert context.continues == ("s1",)
+
+
 def test_a_fork_within_the_client_continues_its_session(desk: Desk, tmp_path: Path) -> None:
     """And not the other way round: what the fork adds does not hold in the session it came from."""
     with client(tmp_path) as one:

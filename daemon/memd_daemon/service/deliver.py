@@ -138,12 +138,8 @@ class Deliverer:
         looks = known is None or event.moment in CLIENT_MOMENTS
         client = client_above(pid, self._names, event.harness) if looks and pid else None
         sessions = session_and_continued(event.session, main)
-        reads = self._parts.store.read() if event.moment in FILE_MOMENTS else contextlib.nullcontext()
-        with (
-            reads as snapshot
-        ):  # of one look at the store all that a file's hook needs; a prompt's would be held for its model
-            call = self._called(hook, harness, event, place, sessions, client, snapshot)
-            return self._answer_session(harness, msgspec.structs.replace(call, pid=pid), client, snapshot)
+        call = msgspec.structs.replace(self._called(hook, harness, event, place, sessions, client), pid=pid)
+        return self._answer_session(harness, call, client)
 
     def _understood(self, harness: Harness | None, hook: wire.Hook) -> HookEvent | None:
         if harness is None:
@@ -161,7 +157,7 @@ class Deliverer:
         deadline_ns, flags, cwd = hook.deadline_ns, hook.flags, hook.cwd
         return wire.Hook(request, deadline_ns, flags, hook.harness, hook.event, cwd, hook.environment, hook.stdin)
 
-    def _answer_session(self, harness: Harness, call: Call, client: Client | None, snapshot: Snapshot | None) -> bytes:
+    def _answer_session(self, harness: Harness, call: Call, client: Client | None) -> bytes:
         hook, event = call.hook, call.event
         with self._lock, contextlib.ExitStack() as unanswered:
             with self._parts.ledger.read() as ledger:
@@ -179,13 +175,14 @@ class Deliverer:
                 if event.moment == Moment.MEMD_CALL and not hook.is_probe:
                     main = ledger.context(event.session, "") if event.agent else context
                     self._parts.calls.register(main, context, event, call.pid)
-                answer, delivery, after = self._decide(call, ledger, context, harness, snapshot)
+                answer, delivery, after = self._decide(call, ledger, context, harness)
             reply = harness.render(event, answer)
             is_told = delivery is None or _goes_out(hook, delivery, reply)
             if not is_told:
                 reply, delivery, after = b"", None, with_files(context, call)
             if not hook.is_probe:
-                self._record(delivery, known, after, reply)
+                is_start = event.moment == Moment.SESSION_START  # it says whose client runs the session by now
+                self._record(delivery, None if is_start else known, after, reply)
                 for hold, outcome in settled:
                     self._parts.ledger.settle(hold, outcome, self._parts.now_ms())
             if is_told:
@@ -205,7 +202,7 @@ class Deliverer:
         deadline_ns = time.monotonic_ns() + patience_ms * limits.NS_PER_MS
         hook = wire.Hook(b"", deadline_ns, wire.PROBE, event.harness, event.moment, os.fsencode(event.cwd), b"", b"")
         sessions = sessions_of(self._parts.ledger, event.session)
-        call = self._called(hook, harness, event, place_of(self._parts, event.cwd), sessions, None, None)
+        call = self._called(hook, harness, event, place_of(self._parts, event.cwd), sessions, None)
         with self._lock, self._parts.ledger.read() as ledger, self._parts.store.read() as snapshot:
             call = under_settings(self._parts, snapshot, call)
             context = entered(known, event, call.place, None, self._parts.now_ms())
@@ -230,11 +227,10 @@ class Deliverer:
         place: Place,
         sessions: tuple[str, ...],
         client: Client | None,
-        snapshot: Snapshot | None,
     ) -> Call:
         """Stores a prompt's turn and searches the notes for it; resolves the paths of a file moment.
 
-        ``sessions``: the event's, and those it continues. ``snapshot``: where one is open already.
+        ``sessions``: the event's, and those it continues.
         """
         asked, vectors = None, ""
         hits: Sequence[Hit] = ()
@@ -251,7 +247,7 @@ class Deliverer:
                 asked = candidates.Asked(self._parts, scopes, event.prompt)
                 vector, vectors = self._query_vector(event.prompt, pending, hook.deadline_ns)
                 hits = asked.hits(vector, by_table=vectors == "table")
-        at, paths, moved = files_of(self._parts, event, place, sessions, snapshot, is_probe=hook.is_probe)
+        at, paths, moved = files_of(self._parts, event, place, sessions, is_probe=hook.is_probe)
         return Call(
             hook=hook,
             event=event,
@@ -282,12 +278,16 @@ class Deliverer:
     # deciding
 
     def _decide(
-        self, call: Call, ledger: LedgerSnapshot, context: Context, harness: Harness, open_: Snapshot | None
+        self, call: Call, ledger: LedgerSnapshot, context: Context, harness: Harness
     ) -> tuple[HookAnswer, Delivery | None, Context]:
-        """What is told now: first the bundle that the context is owed, then what belongs to the moment."""
+        """What is told now: first the bundle that the context is owed, then what belongs to the moment.
+
+        By a snapshot that was opened under the lock: an older one would tell what another hook has told the end of by now, and
+        a map that has to grow would wait for whoever waits for the lock with one.
+        """
         if call.event.moment not in candidates.MOMENTS_THAT_TELL:
             return HookAnswer(), None, context
-        with contextlib.nullcontext(open_) if open_ is not None else self._parts.store.read() as snapshot:
+        with self._parts.store.read() as snapshot:
             call = under_settings(self._parts, snapshot, call)
             owed, own = self._weigh(snapshot, ledger, call, context, harness)
         return self._told(call, context, owed, own)

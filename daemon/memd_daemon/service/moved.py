@@ -12,7 +12,6 @@ there at the next hook: an edit comes after a read.
 Very small files are alike by chance, so they are not followed; large ones would take too long.
 """
 
-import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,43 +40,43 @@ GONE = frozenset({"anchor_missing", "absent"})
 
 
 def files_of(
-    parts: Parts, event: HookEvent, place: Place, sessions: Sequence[str], open_: Snapshot | None, *, is_probe: bool
+    parts: Parts, event: HookEvent, place: Place, sessions: Sequence[str], *, is_probe: bool
 ) -> tuple[Place, tuple[str, ...], dict[str, str]]:
     """The files of an event: where they lie (`files_at`), their paths, and where those of gotchas were before (`moved_here`).
 
-    ``sessions``: the event's, and those it continues; ``open_``: a snapshot, where one is open. A start names no files; those that
-    it may come to are looked at behind it.
+    ``sessions``: the event's, and those it continues. A start names no files; those that it may come to are looked at behind it.
     """
     at, paths = files_at(parts, place, event.cwd, event.paths)
     if event.moment == Moment.SESSION_START and not is_probe:
         parts.behind.add(partial(look_around, parts, place))
     if not paths:
         return at, paths, {}
-    with contextlib.nullcontext(open_) if open_ is not None else parts.store.read() as snapshot:
-        return at, paths, moved_here(parts, snapshot, at, sessions, paths, keeps=not is_probe)
+    return at, paths, moved_here(parts, at, sessions, paths, keeps=not is_probe)
 
 
 def moved_here(
-    parts: Parts, snapshot: Snapshot, place: Place, sessions: Sequence[str], paths: Iterable[str], *, keeps: bool
+    parts: Parts, place: Place, sessions: Sequence[str], paths: Iterable[str], *, keeps: bool
 ) -> dict[str, str]:
     """Where each gotcha's file that is at one of these paths now was before: old path -> path, both from the checkout's root.
 
     ``keeps``: what is found is remembered.
     """
     root, scopes = place.checkout.root, scopes_at(place, *sessions)
-    ledger, log = parts.ledger, parts.known_at(snapshot)
-    if not log(("gotchas", scopes), partial(_with_gotchas, scopes)).rows:
-        return {}
-    known = known_moves(ledger, root, paths)
-    found = {
-        old: path
-        for path in paths
-        for old in _held_before(parts, log, root, scopes, path)
-        if old not in known and old != path and _is_gone(root, old)
-        if _has_gotcha(log, scopes, old) or ledger.moved_from(root, old)
-    }
-    further = {older: path for old, path in found.items() for older in known_moves(ledger, root, [old])}
-    is_strange = not (found or known or any(_has_gotcha(log, scopes, path) for path in paths))
+    ledger = parts.ledger
+    with parts.store.read() as snapshot:
+        log = parts.known_at(snapshot)
+        if not log(("gotchas", scopes), partial(_with_gotchas, scopes)).rows:
+            return {}
+        known = known_moves(ledger, root, paths)
+        found = {
+            old: path
+            for path in paths
+            for old in _held_before(parts, log, root, scopes, path)
+            if old not in known and old != path and _is_gone(root, old)
+            if _has_gotcha(log, scopes, old) or ledger.moved_from(root, old)
+        }
+        further = {older: path for old, path in found.items() for older in known_moves(ledger, root, [old])}
+        is_strange = not (found or known or any(_has_gotcha(log, scopes, path) for path in paths))
     for old, path in found.items() if keeps else ():
         parts.ledger.put_moved(root, path, old)
     if keeps and is_strange and _is_due(parts, root):
