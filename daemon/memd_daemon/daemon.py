@@ -64,7 +64,7 @@ class Daemon:
         self.retention = Retention(parts)
         self._deliverer = deliver.Deliverer(parts, harness.BY_NAME)
         self._started_ms = parts.now_ms()
-        self.letting_go = Behind()
+        self.letting_go = Behind(parts.underway)
         self._lets_go = False  # one waits
         self._ledger_let_go_at = 0.0  # monotonic seconds: not before
         self._spool = spool.Spool(parts, harness.BY_NAME)

@@ -19,11 +19,29 @@ def test_work_that_fails_in_a_way_that_nobody_thought_of_ends_itself_alone() -> 
     behind.join()
 
 
+def test_where_the_system_has_no_thread_to_give_the_work_waits_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever added it goes on, a hook above all; nobody waits for a thread that never began."""
+    behind, done = Behind(), []
+
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refused)
+        behind.add(lambda: done.append(1))
+        behind.join(30.0)
+        behind.join_added(30.0)
+    assert done == []
+    behind.add(lambda: done.append(2))
+    behind.join(30.0)
+    assert done == [1, 2]
+
+
 def test_who_waits_for_the_end_may_wait_for_so_long_alone() -> None:
     """Past it the work goes on; without work there is nothing to wait for."""
     behind, goes_on = Behind(), threading.Event()
     behind.join(0.0)
-    behind.add(lambda: goes_on.wait(30) and None)
+    behind.add(lambda: goes_on.wait(30))
     behind.join(0.0)
     assert not goes_on.is_set()
     goes_on.set()
@@ -37,7 +55,7 @@ def test_who_waits_for_what_was_added_waits_for_nothing_that_came_later() -> Non
     def adds_when_somebody_waits() -> None:
         while not behind._changed._waiters:  # type: ignore[attr-defined]  # only then is it known what was added by now
             done.wait(0.001)
-        behind.add(lambda: later.wait(30) and None)
+        behind.add(lambda: later.wait(30))
         done.set()
 
     behind.add(adds_when_somebody_waits)

@@ -32,11 +32,23 @@ def test_starts_and_prompts_let_go_behind_their_answer_and_edits_do_not(desk: De
 def test_it_waits_for_nothing_else_that_is_done_behind(desk: Desk, let_go: list[str]) -> None:
     """Under a load that never ends the work behind the answers has no end either, and what more comes is not taken."""
     goes_on = threading.Event()
-    desk.daemon.parts.behind.add(lambda: goes_on.wait(30) and None)
+    desk.daemon.parts.behind.add(lambda: goes_on.wait(30))
     desk.start()
     desk.daemon.letting_go.join()
     goes_on.set()
     assert let_go == ["let go"]
+
+
+def test_a_hook_that_is_on_its_way_goes_before_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The maps of the process are gone through for it, which takes the interpreter for a while."""
+    has_let_pass: set[threading.Thread] = set()
+    told: list[bool] = []
+    underway, store = desk.daemon.parts.underway, desk.daemon.parts.store
+    monkeypatch.setattr(underway, "let_pass", lambda: has_let_pass.add(threading.current_thread()))
+    monkeypatch.setattr(store, "let_go", lambda: told.append(threading.current_thread() in has_let_pass))
+    desk.start()
+    desk.daemon.letting_go.join()
+    assert told == [True]
 
 
 def test_the_ledger_lets_go_now_and_then(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

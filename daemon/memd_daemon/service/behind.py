@@ -46,12 +46,12 @@ class Behind:
     def __init__(self, underway: Underway | None = None) -> None:
         self._underway = underway or Underway()
         self._changed = threading.Condition()
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._waiting: deque[Callable[[], object]] = deque()
         self._added = self._done = 0
         self._is_at_work = False
         self._has_thread = False
 
-    def add(self, work: Callable[[], None]) -> None:
+    def add(self, work: Callable[[], object]) -> None:
         """Does ``work`` later. Where too much waits already, never: it must be nothing that anybody relies on."""
         with self._changed:
             if len(self._waiting) >= limits.BEHIND_WAITING_MAX:
@@ -62,7 +62,17 @@ class Behind:
             begins, self._has_thread = not self._has_thread, True
             self._changed.notify_all()
         if begins:  # it costs a hook a millisecond
+            self._begin()
+
+    def _begin(self) -> None:
+        """Where the system has no thread to give, what waits is done when the next work is added: whoever adds it goes on."""
+        try:
             threading.Thread(target=self._run, name="memd-behind", daemon=True).start()
+        except RuntimeError:
+            log.warning("no thread could begin")
+            with self._changed:
+                self._is_at_work = self._has_thread = False
+                self._changed.notify_all()
 
     def join(self, patience_s: float | None = None) -> None:
         """Waits until nothing is left to do, or so long."""
@@ -87,7 +97,7 @@ class Behind:
                 self._did_one()
             fallen.pop_all()
 
-    def _next(self) -> Callable[[], None] | None:
+    def _next(self) -> Callable[[], object] | None:
         with self._changed:
             if not self._waiting:
                 self._is_at_work = False
