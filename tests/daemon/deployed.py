@@ -45,14 +45,14 @@ class Weighed(ev.Amended, frozen=True, kw_only=True, omit_defaults=True):
 
 def deploy(version: int) -> None:
     """This process is the build of that version."""
-    reasoned = {1: Because, 2: Why, NEWEST: ev.Reasoned}[version]
+    reasoned: type[msgspec.Struct] = {1: Because, 2: Why, NEWEST: ev.Reasoned}[version]
     carrying = [type_ for type_, shape in ev.PAYLOADS.items() if shape is ev.Reasoned]
-    shapes: dict[str, type[msgspec.Struct]] = dict.fromkeys(carrying, reasoned)
+    shapes: dict[str, type[msgspec.Struct]] = {type_: reasoned for type_ in carrying}  # noqa: C420 - typed
     shapes |= {"amended": ev.Amended if version == NEWEST else Weighed, "recorded": ev.Recorded}
     ev.Reasoned = reasoned  # type: ignore[misc,assignment]  # what the services of that build make and look for
     for type_, shape in shapes.items():
         ev.PAYLOADS[type_] = shape
-        ev._payload_decoders[type_] = msgspec.msgpack.Decoder(shape)  # type: ignore[index]  # pyright: ignore
+        ev._payload_decoders[type_] = msgspec.msgpack.Decoder(shape)  # pyright: ignore
         ev.VERSIONS[type_] = version
     steps: dict[tuple[str, int], ev.Upcaster] = {
         **{(type_, 1): _renamed("because", "why") for type_ in carrying},
