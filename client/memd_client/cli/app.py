@@ -97,12 +97,12 @@ BENCHES = {
         "How often notes are flagged on a real history, and how often rightly.",
     ),
     "evidence": (f"{_CLI}.bench_evidence:evidence", "How often what memd says of a claim's words is right."),
+    "all": (f"{_CLI}.bench_all:all_", "All of them in one table, beside the last run."),
 }
 
 root = LazyGroup(
     "memd",
     lazy=COMMANDS,
-    "all": (f"{_CLI}.bench_all:all_", "All of them in one table, beside the last run."),
     sections=SECTIONS,
     help="A memory for coding agents that can be trusted: claims with provenance, told at the moment that matters.",
 )
