@@ -23,6 +23,7 @@ from memd_daemon.errors import (
     DiskReadOnly,
     MemdError,
     NetworkFileSystem,
+    Stopping,
     StoreDamaged,
     StoreFull,
     StoreMoved,
@@ -315,6 +316,36 @@ assert verify(store) == [], verify(store)
 def test_a_map_that_cannot_grow_refuses_and_leaves_the_one_there_was(home: Path) -> None:
     """Without address space LMDB loses the map it had: it is opened anew, reads go on, and writes do when there is space again."""
     assert run(NO_SPACE, str(home)) == "refused"
+
+
+class Cramped:
+    """An environment whose map finds no address space to grow into."""
+
+    def __init__(self, env: Any) -> None:
+        self._env = env
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._env, name)
+
+    def set_mapsize(self, _: int) -> None:
+        raise lmdb.MemoryError("mdb_env_set_mapsize")
+
+
+def test_what_is_opened_anew_is_the_very_file_or_none(home: Path) -> None:
+    """The file was moved away before its map had to grow: no other takes its place, to acknowledge what nobody would find."""
+    store: Any = open_store(home, map_bytes=1 << 20)
+    Pen(store).record("before")
+    file = home / "store/log/data.mdb"
+    file.rename(home / "elsewhere.mdb")
+    environment = store._environment
+    environment._env = Cramped(environment._env)
+    with pytest.raises(StoreMoved):
+        store.write(lambda txn: [txn.put_text("x" * 8000 + str(n)) for n in range(200)])
+    with pytest.raises(Stopping), store.read():
+        pass
+    assert not store.in_place()
+    assert not file.exists()
+    store.close()
 
 
 @pytest.mark.parametrize("kept", [0.999, 0.5, 0.1])

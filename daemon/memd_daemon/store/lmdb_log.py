@@ -256,8 +256,7 @@ class Environment(Copying):
                 self._env.set_mapsize(before * 2)
             except lmdb.Error as error:  # it has let go of the map that it had
                 self._map_bytes = before
-                self._env.close()
-                self._open()
+                self._open_anew()
                 raise StoreFull from error
             self._map_bytes = before * 2
 
@@ -267,8 +266,16 @@ class Environment(Copying):
             self._env.begin().abort()
         except lmdb.Error:
             with self._gate.alone():
-                self._env.close()
-                self._open()
+                self._open_anew()
+
+    def _open_anew(self) -> None:
+        """The very same file: of another in its place nobody would hear that it is none of those that were acknowledged. Raises
+        StoreMoved, and is closed then."""
+        self._closed = self._sync and not self.is_in_place()
+        self._env.close()
+        if self._closed:
+            raise StoreMoved(self._folder)
+        self._open()
 
     def close(self) -> None:
         """Waits for the snapshots that are open; one that is held for too long keeps the map until the process ends."""
