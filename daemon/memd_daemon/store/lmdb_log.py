@@ -160,7 +160,7 @@ class Environment(Copying):
         """The pages that cannot be followed (lmdb_pages.py). Holds a snapshot meanwhile."""
         for _ in range(_HEADS_TRIES):
             with self.reading() as tables:
-                found = flaws_at(self._folder / _DATA, tables.number(), self._tables)
+                found = flaws_at(self._folder / _DATA, tables.moment(), self._tables)
                 if found is not None:
                     return found
         return []  # commits come faster than a head can be read

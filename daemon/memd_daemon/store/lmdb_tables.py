@@ -19,11 +19,6 @@ class LmdbTables:
         """For a copy of what this transaction sees."""
         return self._txn
 
-    def number(self) -> int:
-        """Of the commit that this transaction sees."""
-        seen: int = self._txn.id()
-        return seen
-
     def get(self, table: str, key: bytes) -> bytes | None:
         found: bytes | None = self._txn.get(key, db=self._dbs[table])
         return found
@@ -63,6 +58,7 @@ class LmdbTables:
             return cursor.item() if found else None
 
     def moment(self) -> int:
+        """The number of LMDB's commit that this transaction sees, as the file's heads tell it."""
         number: int = self._txn.id()
         return number
 
