@@ -116,7 +116,7 @@ class Connections:
         """Ends one connection, and no other descriptor that may bear its number by now. ``why``: for the log."""
         self.went(descriptor)
         self.tell(why)
-        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as ours:
+        with contextlib.suppress(OSError), _socket_at(descriptor) as ours:
             if ours.getsockname() == self._path:
                 ours.shutdown(socket.SHUT_RDWR)
 
@@ -128,10 +128,20 @@ def _connections_max() -> int:
     return limits.CONNECTIONS_MAX if allowed == resource.RLIM_INFINITY else min(limits.CONNECTIONS_MAX, max(spare, 1))
 
 
+def _socket_at(descriptor: int) -> socket.socket:
+    """A socket by another number, which may be closed. Raises OSError where there is none: what bears the number may be a file."""
+    ours = os.dup(descriptor)
+    try:
+        return socket.socket(fileno=ours)
+    except OSError:
+        os.close(ours)
+        raise
+
+
 def _peer_of(descriptor: int) -> int:
     """The pid of the process that connected; 0 where the system does not say, or the connection has ended."""
     try:
-        with socket.socket(fileno=os.dup(descriptor)) as ours:
+        with _socket_at(descriptor) as ours:
             told = ours.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
     except (OSError, AttributeError):
         return 0

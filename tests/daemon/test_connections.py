@@ -1,5 +1,6 @@
 """Who is let go of a crowd, and who never is."""
 
+import os
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -78,6 +79,21 @@ def test_a_number_that_came_again_is_another_connection(listening: Listening) ->
     assert ours.recv(1) == b"x"
     ours.close()
     other.close()
+
+
+def test_a_number_that_is_a_files_by_now_costs_no_descriptor(listening: Listening, tmp_path: Path) -> None:
+    """A connection that ended before it was heard of, again and again, would use up the ones that there are."""
+    crowd = Connections(listening.path)
+    (tmp_path / "file").touch()
+    with (tmp_path / "file").open("rb") as file:
+        for deed in (crowd.came, lambda descriptor: crowd.let_go(descriptor, "nothing")):
+            before = os.dup(file.fileno())
+            os.close(before)
+            deed(file.fileno())
+            after = os.dup(file.fileno())
+            os.close(after)
+            assert after == before
+        assert file.read() == b""
 
 
 def test_a_message_of_another_process_costs_nobody_its_connection(listening: Listening) -> None:
