@@ -215,6 +215,27 @@ def test_a_ledger_that_is_full_is_told_again_later(desk: Desk, monkeypatch: pyte
     assert types(desk, ref) == [RAISED]
 
 
+@pytest.mark.parametrize("what", ["no room to read", "no thread"])
+def test_a_first_look_that_failed_is_made_again(desk: Desk, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """What waited then keeps nothing that comes later from being written."""
+
+    def refuse(*_: object) -> None:
+        raise StoreFull if what == "no room to read" else RuntimeError("can't start new thread")
+
+    ref = note(desk)
+    write(desk, CHANGED)
+    settle(desk)
+    with monkeypatch.context() as failing:
+        if what == "no room to read":
+            failing.setattr(desk.daemon.parts.ledger, "flags_standing", refuse)
+        else:
+            failing.setattr(threading.Thread, "start", refuse)
+        desk.recall("called with strings by the importer")
+        settle(desk)
+    desk.recall("called with strings by the importer")
+    assert types(desk, ref) == [RAISED]
+
+
 def test_nothing_of_it_stands_in_a_commit(desk: Desk) -> None:
     """Local events leave the log as it was."""
     ref = note(desk)

@@ -51,15 +51,15 @@ class Flags:
             known = None if self._known is None else self._known.get(key, _STANDS)
             if key not in self._waiting and (seen.state == known or len(self._waiting) >= limits.FLAGS_WAITING_MAX):
                 return
-            is_first = not self._waiting
             self._waiting[key] = seen
-        if is_first:
-            self.behind.add(partial(self._write, parts))
+        self.behind.add(partial(self._write, parts))  # each time: the one before it may never have begun
 
     def _write(self, parts: "Parts") -> None:
-        known = self._known_by(parts)
         with self._lock:
             waiting, self._waiting = self._waiting, {}
+        if not waiting:
+            return
+        known = self._known_by(parts)
         news = {key: seen for key, seen in waiting.items() if known.get(key, _STANDS) != seen.state}
         parts.ledger.put_flags(_flags(news, parts.now_ms()))
         with self._lock:
