@@ -249,8 +249,7 @@ def _is_void(lock: bytes) -> bool:
 
 def _launch_or_yield(home: bytes, replaces: bool) -> None:
     # Behind the lock the address is read again: a daemon that was starting removes the lock after it wrote the address,
-    # and
-    # one that is about to end must be let end first.
+    # and one that is about to end must be let end first.
     found = _address.read(home)
     if found and not replaces and _address.is_alive(found):
         _remove(_lock_path(home))
