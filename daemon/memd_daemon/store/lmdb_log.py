@@ -35,18 +35,17 @@ from memd_daemon.limits import (
     STORE_FORMAT,
     STORE_READERS_MAX,
 )
-from memd_daemon.model.ids import uuid7
 from memd_daemon.store import fs, keys
 from memd_daemon.store.gate import Gate
 from memd_daemon.store.group import GroupStore, Outcome
-from memd_daemon.store.kv import Reading, Writing
+from memd_daemon.store.identity import begun, info_of
+from memd_daemon.store.kv import Writing
 from memd_daemon.store.ledger import TableLedger
 from memd_daemon.store.lmdb_copy import Copying
 from memd_daemon.store.lmdb_file import refuse_cut
 from memd_daemon.store.lmdb_pages import Flaw, flaws_at
 from memd_daemon.store.lmdb_state import boot_id, is_as_closed, make_room, note_closed, refuse_flawed, set_aside, stamp
 from memd_daemon.store.lmdb_tables import LmdbTables
-from memd_daemon.store.port import StoreInfo
 from memd_daemon.store.resident import let_go
 
 T = TypeVar("T")
@@ -361,22 +360,6 @@ def _begin(folder: Path) -> None:
     draft.rmdir()
 
 
-def _found(kv: Writing, path: Path, store: bytes | None, clock: Callable[[], int]) -> StoreInfo:
-    """The identity of this store, made where the store is new."""
-    if kv.get(keys.META, keys.META_FORMAT) is None:
-        kv.put(keys.META, keys.META_FORMAT, keys.number(STORE_FORMAT))
-        kv.put(keys.META, keys.META_STORE, store or uuid7(clock(), os.urandom(10)))
-        kv.put(keys.META, keys.META_ORIGIN, uuid7(clock(), os.urandom(10)))
-    return _info(kv, path)
-
-
-def _info(kv: Reading, path: Path) -> StoreInfo:
-    raw, store, origin = (kv.get(keys.META, key) for key in (keys.META_FORMAT, keys.META_STORE, keys.META_ORIGIN))
-    if raw is None or store is None or origin is None:
-        raise StoreDamaged(f"{path} does not say which store it is")
-    return StoreInfo(store=store, origin=origin, format=keys.of_number(raw), path=str(path))
-
-
 def open_store(
     home: Path,
     *,
@@ -398,9 +381,9 @@ def open_store(
     environment = _open_environment(folder, keys.STORE_TABLES, sync=True, map_bytes=map_bytes, after_fault=after_fault)
     with environment.reading() as tables:
         is_new = tables.get(keys.META, keys.META_FORMAT) is None
-        info = None if is_new else _info(tables, folder)
+        info = None if is_new else info_of(tables, folder)
     if info is None:
-        info = environment.writing(lambda tables: _found(tables, folder, store, clock))
+        info = environment.writing(lambda tables: begun(tables, folder, store, clock))
     opened = GroupStore(environment, info)
     if waits:
         opened.await_look()
