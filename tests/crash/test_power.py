@@ -29,9 +29,9 @@ from tests.daemon.test_lifecycle import reached
 from tests.daemon.test_lifecycle import spawn as start
 
 CUTS_OF_A_TEST: Final = 200  # so that a long run tells how far it is
-ALL_SHARE: Final = 8  # of so many looks one is at everything; the others are at the store alone
+ALL_SHARE: Final = 12  # of so many looks one is at everything; the others are at the store alone
 STARTS: Final = 3  # of a real daemon, which takes its time
-BIRTH: Final = 50  # records: folders, files and the first commits are made, and each moment is its own
+BIRTH: Final = 45  # records: folders, files and the first commits are made, and each moment is its own
 BARE: Final = (Choice(), Choice(names=1, length="new"))  # what is looked at in each of them
 
 CHOICES: Final = (
