@@ -252,7 +252,6 @@ def _(s: Siege) -> None:
         "human",
         "merge",
         "append",
-        "export",
         "eval",
     ):
         status, _ = s.verb(verb, ref=str(s.notes["rule"].id), selectors=["*"], events=[])

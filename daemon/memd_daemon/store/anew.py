@@ -211,6 +211,8 @@ def _subject(txn: LogTxn, subject: bytes) -> Counter[str]:
     log = txn.log_at(subject, places)
     if log:
         put_if_other(txn.kv, keys.TAILS, subject, _encoder.encode(tail_of(log)))
+    else:
+        txn.kv.delete(keys.TAILS, subject)
     note = fold.fold(txn.judge(log))
     if note is None:
         txn.kv.delete(keys.FOLDS, subject)
