@@ -51,6 +51,7 @@ class Planted:
     def __init__(self) -> None:
         self.world = World()
         self.canaries: dict[str, str] = {}
+        self._is = ""  # how it stands: as it was kept ("down"), with a daemon besides ("served"), or otherwise ("")
         world = self.world
         world.user_home = world.folder / self.of("user's home")
         world.repository = world.folder / f"{self.of('repository')} with blanks é"
@@ -75,23 +76,46 @@ class Planted:
         return self.canaries[place]
 
     def keep(self) -> None:
-        """Remembers how everything is, with the daemon stopped, for `restore`."""
+        """Remembers how everything is, with the daemon stopped."""
         Reach(self.world.home, starts=False).end()
         for folder in self._folders():
             shutil.copytree(folder, self._kept(folder), symlinks=True)
 
-    def restore(self) -> None:
-        """Everything as it was kept, and a daemon that serves it; the one of before is not waited for."""
+    def down(self) -> None:
+        """Everything as it was kept, with litter in every folder and no daemon."""
+        if self._is == "down":
+            return
         end_daemons_of(self.world.home)
         for folder in self._folders():
-            shutil.rmtree(folder)
-            shutil.copytree(self._kept(folder), folder, symlinks=True)
+            self.put_back(folder)
+        self.litter()
+        self._is = "down"
+
+    def served(self) -> None:
+        """The same, and a daemon that serves it."""
+        if self._is == "served":
+            return
+        self.down()
         with self.world.client() as memd:
             for _ in range(STARTS - 1):
                 with contextlib.suppress(Unreachable):  # a busy machine starts it, and too late for whoever waited
                     memd.begin()
-                    return
-            memd.begin()
+                    break
+            else:
+                memd.begin()
+        self.refused()
+        self._is = "served"
+
+    def spoil(self) -> None:
+        """It is as nobody knows: the next one begins anew."""
+        self._is = ""
+
+    def put_back(self, folder: Path) -> None:
+        """One folder as it was kept."""
+        if folder.is_symlink() or folder.is_file():
+            folder.unlink()
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self._kept(folder), folder, symlinks=True)
 
     def _folders(self) -> tuple[Path, Path]:
         return self.world.user_home, self.world.repository
@@ -102,7 +126,8 @@ class Planted:
     def found_in(self, report: str) -> list[str]:
         """The places whose canary, or a piece of it, stands in the report."""
         low = report.lower()
-        return [place for place, text in self.canaries.items() if any(piece in low for piece in pieces(text))]
+        runs_of = {size: set(_windows(low, size)) for size in (PIECE_CHARS, ENCODED_CHARS, ENCODED_CHARS * 2)}
+        return [place for place, text in self.canaries.items() if any(one in runs_of[len(one)] for one in pieces(text))]
 
     def close(self) -> None:
         self.world.close()
@@ -228,9 +253,15 @@ class Planted:
         (home / "spool" / os.fsdecode(wire.spool_name(bytes(16), 1))).write_bytes(
             spooled[:-3]
         )  # stays: it cannot be read in
-        (home / "run" / "refused").write_text(f"The store of {self.of('reason of a refusal')} cannot be opened.")
+        self.refused()
         self._bench()
         self._log()
+
+    def refused(self) -> None:
+        """Why the last daemon did not serve; one that starts takes it away."""
+        (self.world.home / "run" / "refused").write_text(
+            f"The store of {self.of('reason of a refusal')} cannot be opened."
+        )
 
     def _bench(self) -> None:
         """A run whose names and texts somebody has written into."""

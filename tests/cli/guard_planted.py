@@ -219,6 +219,7 @@ class Life(World):
             "XDG_RUNTIME_DIR": self.private("env.xdg"),
             "MEMD_OFF": self.private("env.memd"),
             "MEMD_COMMAND": f"{self.user_home}/bin/{self.private('argv0')}",
+            "SHELL": self.private("shell"),
             "USER": self.private("login"),
             "LOGNAME": self.private("login"),
         }

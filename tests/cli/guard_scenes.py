@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -356,9 +357,7 @@ def _without_a_home(life: Life, kept: Kept) -> None:
     circle.symlink_to(circle)
     homes = {"relative": life.private("home.name"), "file": str(file), "circle": str(circle / "memd")}
     for name, home in homes.items():
-        kept.keep(
-            f"home: {name}", lambda named=home: life.called("doctor", "--bundle", "-", environ={"MEMD_HOME": named})
-        )
+        kept.keep(f"home: {name}", partial(life.called, "doctor", "--bundle", "-", environ={"MEMD_HOME": home}))
     if os.geteuid() == 0:
         os.chown(life.home, 54_321, 54_321)
         kept.keep("home: another's", lambda: life.called("doctor", "--bundle", "-"))

@@ -48,10 +48,19 @@ class Report:
         self.raw = text
         views = {"as it stands": text, "escaped": _unescaped(text), "percent": urllib.parse.unquote(text)}
         views["HTML"] = html.unescape(text)
-        self.views = {how: folded(view) for how, view in views.items()}
-        self.bare = bare(self.views["as it stands"])
+        alike = {folded(view): how for how, view in reversed(views.items())}
+        self.views = {how: view for view, how in alike.items()}
+        self.bare = bare(folded(text))
         self.words = [f" {' '.join(WORD.findall(view))} " for view in self.views.values()]
         self.hex = re.sub(r"\\x|0x|[\s:,%-]", "", text.lower())
+        self._runs: dict[tuple[str, int], set[str]] = {}
+
+    def has(self, view: str, piece: str) -> bool:
+        """Whether a piece stands in a view of this report."""
+        known = (view, len(piece))
+        if known not in self._runs:
+            self._runs[known] = pieces(view, len(piece))
+        return piece in self._runs[known]
 
 
 def _unescaped(text: str) -> str:
@@ -101,23 +110,25 @@ def _text(report: Report, part: str) -> Iterator[str]:
     plain = folded(part)
     size = PIECE_CHARS_IDEOGRAPHS if IDEOGRAPHS.search(plain) else PIECE_CHARS
     for how, view in report.views.items():
-        yield from (f"{how}: {piece}" for piece in pieces(plain, size) if piece in view)
-        yield from (f"{how}, reversed: {piece}" for piece in pieces(plain[::-1], size) if piece in view)
+        yield from (f"{how}: {piece}" for piece in pieces(plain, size) if report.has(view, piece))
+        yield from (f"{how}, reversed: {piece}" for piece in pieces(plain[::-1], size) if report.has(view, piece))
     letters = bare(plain)
     if len(letters) >= BARE_PIECE_CHARS:
-        yield from (f"bare: {piece}" for piece in pieces(letters, BARE_PIECE_CHARS) if piece in report.bare)
+        yield from (f"bare: {piece}" for piece in pieces(letters, BARE_PIECE_CHARS) if report.has(report.bare, piece))
     for spelled in {part, plain}:
         yield from _encoded(report, spelled.encode("utf-8", "surrogateescape"))
 
 
 def _encoded(report: Report, secret: bytes) -> Iterator[str]:
-    yield from (f"hex: {piece}" for piece in pieces(secret.hex(), PIECE_CHARS * 2) if piece in report.hex)
+    yield from (f"hex: {piece}" for piece in pieces(secret.hex(), PIECE_CHARS * 2) if report.has(report.hex, piece))
     for shift in range(3):
         # Of the first group a part is of the bytes before, of the last one of those behind.
         inner = base64.b64encode(b"\0" * shift + secret).rstrip(b"=").decode()[4 if shift else 0 : -2]
         for spelled in {inner, inner.replace("+", "-").replace("/", "_")}:
             if len(spelled) >= BASE64_CHARS:
-                yield from (f"base64: {piece}" for piece in pieces(spelled, BASE64_CHARS) if piece in report.raw)
+                yield from (
+                    f"base64: {piece}" for piece in pieces(spelled, BASE64_CHARS) if report.has(report.raw, piece)
+                )
     for kind in ("md5", "sha1", "sha256", "sha512", "blake2b"):
         digest = hashlib.new(kind, secret).hexdigest()[:DIGEST_DIGITS]
         if digest in report.hex:

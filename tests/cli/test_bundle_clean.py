@@ -1,6 +1,7 @@
 """What a report may say: memd's own words, small numbers, names for places; everything else is gone, however it is written."""
 
 import base64
+import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd_client.cli.bundle_clean import GONE, Clean, folders_named, version, vocabulary
+from memd_client.cli.bundle_said import sources
 from memd_daemon import errors
 from tests.cli.canaries import canary, pieces
 
@@ -53,21 +55,56 @@ def test_a_path_is_told_by_the_name_of_its_folder(path: str, told: str) -> None:
         ("took in 3 spooled calls", "took in 3 spooled calls"),
         (f"{REPOSITORY}/x qwy qwz.py lacks the hooks", "<repository 1>/… <…> lacks the hooks"),
         (f"'{HOME}/run' cannot be written", "'<home>/run' cannot be written"),
-        ("RuntimeError at server.py:288 _hook > qwx.py:3 main", "RuntimeError at server.py:288 _hook > <…> main"),
         ("run `memd install`; if it stays, `memd logs`", "run `memd install`; if it stays, `memd logs`"),
         ("the store could not be opened", "the <…> could not be opened"),
-        ("a qwx1 qwx2 qwx3 b", "a <…> b"),
+        ("qwx1 qwx2 cannot be opened", "<…> cannot be opened"),
+        ("hook claude prompt-submit failed", "hook claude prompt-submit failed"),
+        ("hook qwx1 qwx2 qwx3 failed", "hook <…> failed"),
+        ("person revoked passphrase endorsed branch", GONE),
+        ("the user of this machine is a lawyer", "the user of this machine is a <…>"),
+        ("Mark Page: it could not be read", "<…> could not be read"),
+        ("call 555 0173 17", GONE),
+        ("4929 1177 2034 8851", GONE),
+        ("serving, version 10.77.31.204", "serving, version <…>"),
         ("12345678 notes", "<…> notes"),
         ("No space left on device", "No space left on device"),
         ("mcpServers.memd", "mcpServers.memd"),
         ("mcpServers.qwx", GONE),
-        ("first\nsecond\x00third", "first second third"),
+        ("took in\n3\x00spooled calls", "took in 3 spooled calls"),
         ("", ""),
     ],
 )
 def test_a_line_keeps_what_memd_can_say(line: str, told: str) -> None:
     """Words of its own source and of the system, small numbers, versions, places in its code."""
     assert CLEAN.line(line) == told
+
+
+@pytest.mark.parametrize(
+    ("trace", "told"),
+    [
+        ("RuntimeError at server.py:288 _hook > qwx.py:3 main", "RuntimeError at server.py:288 _hook > <…> main"),
+        ("RuntimeError at server.py:288 _hook qwx", "RuntimeError at server.py:288 <…>"),
+        ("qwx at json.py:3 loads", "<…> at json.py:3 loads"),
+        ("the store of ann", GONE),
+        ("", GONE),
+    ],
+)
+def test_a_trace_is_its_kind_and_its_places(trace: str, told: str) -> None:
+    """In memd's own source and Python's, each with its function; what has another form is none."""
+    assert CLEAN.trace(trace) == told
+
+
+LOGGED = re.compile(r'log\.(?:debug|info|warning|error|exception)\(\s*"([^"]+)"')
+
+
+def test_what_memd_logs_comes_through() -> None:
+    """Each line that its source writes into the log, with a name or a number filled in: no word of it is lost."""
+    said = [template for text in sources() for template in LOGGED.findall(text)]
+    assert len(said) > 40
+    clean = Clean({})
+    for template in said:
+        line = template.replace("%s", "PermissionError").replace("%d", "7")
+        assert clean.line(line) == line
 
 
 STARTING = (
@@ -93,7 +130,10 @@ def test_why_a_daemon_does_not_start_comes_through(refusal: type) -> None:
         ("hooks/ann", GONE),
         ("/", GONE),
         ("", GONE),
-        ("writes, 8 at once", "writes, 8 at once"),
+        ("guard/many, 8 notes/shown", "guard/many, 8 notes/shown"),
+        ("person revoked the passphrase", GONE),
+        ("person/revoked/the/passphrase", GONE),
+        ("hooks//pre-edit", GONE),
     ],
 )
 def test_a_name_of_what_is_measured_is_made_of_memds_words(name: str, told: str) -> None:
@@ -127,7 +167,7 @@ def test_a_text_that_is_not_memds_never_comes_through(parts: list[tuple[str, obj
     """Whatever stands around it and however it is written: as a line, a word, a path."""
     secret = canary("clean")
     text = "".join(f"{before}{written(secret)}{after}" for before, written, after in parts)  # type: ignore[operator]
-    for told in (CLEAN.line(text), CLEAN.word(text), CLEAN.path(text), CLEAN.name(text)):
+    for told in (CLEAN.line(text), CLEAN.trace(text), CLEAN.word(text), CLEAN.path(text), CLEAN.name(text)):
         assert not [piece for piece in pieces(secret) if piece in told.lower()], told
 
 

@@ -28,6 +28,8 @@ ELSEWHERE = {
     "system policy",
 }
 """What stands on a machine's own disk, and was put there in a namespace of mounts."""
+MISSES_AT_FIRST_RUN = ("log.vocabulary", "log.name", "log.card", "log.address", "peer.phrase", "peer.code")
+"""Rows that a report told of when the set was first run; the report was mended by kind, no row was taken out or weakened."""
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +69,8 @@ def test_counts(life: Life, kept: Kept) -> None:
     assert (len(ROWS), len(PLACES)) >= (240, 70)
     assert len({row.name for row in ROWS}) == len(ROWS)
     assert len(kept.texts) >= 13
-    print(f"\n{len(ROWS)} private things in {len(PLACES)} places, {len(kept.texts)} reports")
+    assert {row.name for row in ROWS} > set(MISSES_AT_FIRST_RUN)
+    print(f"\n{len(ROWS)} private things in {len(PLACES)} places, {len(MISSES_AT_FIRST_RUN)} missed at first")
     for state, seconds in kept.seconds.items():
         print(f"  {state}: {seconds:.1f} s, {len(kept.texts[state])} characters")
 

@@ -20,7 +20,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memd_client.cli import bundle_bench, bundle_daemon, bundle_home, bundle_hooks, bundle_log, bundle_machine, screen
+from memd_client.cli import (
+    bundle_bench,
+    bundle_daemon,
+    bundle_home,
+    bundle_hooks,
+    bundle_log,
+    bundle_machine,
+    bundle_process,
+    screen,
+)
 from memd_client.cli.bundle_scene import Scene, Section, scene, tried
 from memd_client.memd import Refused
 
@@ -38,6 +47,7 @@ SECTIONS: tuple[tuple[str, Callable[[Scene], Section]], ...] = (
     ("clients", bundle_machine.clients),
     ("home", bundle_home.home),
     ("daemon", bundle_daemon.daemon),
+    ("process", bundle_process.process),
     ("settings", bundle_daemon.settings),
     ("hooks", bundle_hooks.hooks),
     ("faults", bundle_daemon.faults),

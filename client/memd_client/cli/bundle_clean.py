@@ -1,9 +1,10 @@
 """What a report may say: memd's own words, small numbers, and names that stand for places. All else becomes ``<…>``.
 
 Nothing is looked for that would be private; what is known not to be is let through. A **word** stands where it is one that memd's
-own source has, or one of the system's for an error. A **path** becomes ``<home>``, ``~``, ``<repository 1>`` and the like, and what
-follows stands only where memd gave it its name. So no text of a user's comes through, however it is written down: not in base64,
-not cut in two, nor in an error's message.
+own source has, or one of the system's for an error. In a **line** it stands only where memd would have put it (bundle_said.py), and
+so does a number: a sentence that somebody else made is not told, be each of its words memd's. A **path** becomes ``<home>``, ``~``,
+``<repository 1>`` and the like, and what follows stands only where memd gave it its name. So no text of a user's comes through,
+however it is written down: not in base64, not cut in two, nor in an error's message.
 
 A private word that memd's source happens to have too (a user called ``store``) is known by name, and goes as well.
 """
@@ -18,10 +19,12 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from memd_client.cli.bundle_said import PACKAGES, Place, Window, edges, places, sources, windows, windows_of
+
 GONE = "<…>"
 PATH = "<path>"
-PACKAGES = ("memd_client", "memd_hooks", "memd_daemon")
 JOINED = "\0"  # in the place of a blank in a folder's name while a line is taken apart; no text and no path has one
+NAME_WORDS = 3
 PRODUCT = "memd"  # stands, also where a repository or a user is called so
 
 Roots = Mapping[str, str]
@@ -29,19 +32,23 @@ Roots = Mapping[str, str]
 
 _SOURCE_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[-'][A-Za-z0-9_]+)*")
 _NUMBER = re.compile(r"[+-]?\d{1,6}(?:\.\d{1,3})?(?:ms|s|%|MB|kB|d|h|min)?")
-_VERSION = re.compile(r"\d{1,4}(?:\.\d{1,5}){1,3}(?:(?:a|b|rc|\.post|\.dev)\d{1,4})?")
+_VERSION = re.compile(r"\d{1,4}(?:\.\d{1,5}){1,2}(?:(?:a|b|rc|\.post|\.dev)\d{1,4})?")
 _PLACE = re.compile(r"([A-Za-z_]\w*)\.py:\d{1,5}")
-_EDGES = re.compile(r"^([(\[{'\"`]*)(.*?)([)\]}'\"`.,:;!?]*)$", re.DOTALL)
+_NAMED_THING = re.compile(
+    r"\w+[-_.]\w[\w.-]*|[A-Z]+[a-z]\w*[A-Z]\w*|[A-Z]{3,}"
+)  # pre-edit, daemon_silent, OSError, ENOSPC
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_TRACE = re.compile(r"(\w+) at (.+)")
 _PLACEHOLDER = re.compile(r"<(?:home|python|memd|temporary|repository\0\d+)>|~(?=/|$)")
 _DOTTED = re.compile(r"(?:memd|mcpServers)(?:\.\w+)+")
 _AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_JOINTS = re.compile(r"[/ ,]")
+_JOINTS = re.compile(r"[ ,]")
 _LINES = str.maketrans({"\r": " ", "\n": " ", "\0": " "})
 
 # Below these folders memd, or a client whose settings it writes, gave the names.
 _OF_HOME = (
     r"run(/(daemon\.lock|address|status\.json|memd\.sock|starting|stopped|unreachable-until|refused))?",
-    r"logs(/daemon\.log(\.\d)?)?",
+    r"logs(/(daemon\.log(\.\d)?|fault))?",
     r"store(/(log|ledger)(/(data\.mdb|lock\.mdb|boot))?)?",
     r"index(/(words|vectors)(/(scopes\.json|memd\.json|meta\.json|\.managed\.json|\.tantivy-[a-z]+\.lock))?)?",
     r"bin(/(hook|hook\.pyc|mcp|memd-daemon))?",
@@ -77,6 +84,7 @@ class Clean:
         self._words = vocabulary() if words is None else words
         self._roots = sorted(_spellings(roots).items(), key=lambda pair: -len(pair[0]))
         self._private = frozenset(word.casefold() for word in private) - {PRODUCT}
+        self._said = windows() | _of_the_system()
         self._swept = [_bounded(word) for word in sorted(self._private - {w.casefold() for w in self._words}, key=len)]
 
     def word(self, text: str) -> str:
@@ -87,9 +95,14 @@ class Clean:
         return text if is_dotted or text in self._words else GONE
 
     def name(self, text: str) -> str:
-        """``text`` where it is made of memd's own words and small numbers, as names of what is measured are (`hooks/pre-edit`)."""
-        parts = [part for part in _JOINTS.split(text) if part]
-        return text if parts and all(_NUMBER.fullmatch(part) or self.word(part) == part for part in parts) else GONE
+        """``text`` where it is what a thing that is measured is called (`hooks/pre-edit`): memd's own words and small numbers, a
+        few in each part, for more would be a sentence."""
+        parts = [[word for word in _JOINTS.split(part) if word] for part in text.split("/")]
+        is_one = all(0 < len(words) <= NAME_WORDS and all(map(self._is_own, words)) for words in parts)
+        return text if is_one and len(parts) <= NAME_WORDS else GONE
+
+    def _is_own(self, word: str) -> bool:
+        return bool(_NUMBER.fullmatch(word)) or self.word(word) == word
 
     def path(self, path: str) -> str:
         """The folder it lies in by its name, and the rest where memd gave it; `<path>` elsewhere."""
@@ -97,8 +110,32 @@ class Clean:
 
     def line(self, text: str) -> str:
         """A sentence of memd's own, perhaps with something in it that is not: on one line, that taken out."""
-        chunks = [self._chunk(chunk) for chunk in self._named(text.translate(_LINES)).split()]
-        kept = [chunk for at, chunk in enumerate(chunks) if not (at and chunk == GONE == chunks[at - 1])]
+        split = [edges(chunk) for chunk in self._named(text.translate(_LINES)).split()]
+        found = iter(places([self._own(word) for _, word, _ in split if word], self._said))
+        chunks = [begins + (self._told(word, next(found)) if word else "") + ends for begins, word, ends in split]
+        return self._joined(chunks)
+
+    def trace(self, text: str) -> str:
+        """What the log holds of an error: its kind, then the places that it came through."""
+        found = _TRACE.fullmatch(text)
+        if found is None:
+            return GONE
+        through = [self.place(one) for one in found.group(2).split(" > ")]
+        return f"{self.word(found.group(1))} at {' > '.join(through)}"
+
+    def place(self, text: str) -> str:
+        """Where in memd's source, and in which function: `server.py:12 _serve`."""
+        place, _, function = text.partition(" ")
+        return f"{self._place(place)} {self.word(function)}"
+
+    @staticmethod
+    def _joined(chunks: Iterable[str]) -> str:
+        """Of several things that are gone in a row one is told."""
+        kept: list[str] = []
+        for chunk in chunks:
+            is_gone = edges(chunk)[1] == GONE
+            if not (is_gone and kept and edges(kept[-1])[1] == GONE):
+                kept.append(chunk)
         return " ".join(kept).replace(JOINED, " ")
 
     def at(self, text: object) -> str:
@@ -111,19 +148,27 @@ class Clean:
             report = private.sub(GONE, report)
         return report
 
-    def _chunk(self, chunk: str) -> str:
-        begins, word, ends = _edges(chunk)
-        return begins + self._told(word) + ends if word else begins + ends
+    def _own(self, word: str) -> str | None:
+        """The word as memd's source may have it beside others; None for one that it does not have, and for a private one."""
+        return word if word in self._words and word.casefold() not in self._private else None
 
-    def _told(self, word: str) -> str:
-        if _NUMBER.fullmatch(word) or _VERSION.fullmatch(word) or word == ">":
-            return word
-        if place := _PLACE.fullmatch(word):
-            is_known = place.group(1) in self._words or place.group(1) in sys.stdlib_module_names
-            return word if is_known else GONE
+    def _told(self, word: str, place: Place) -> str:
+        if _NUMBER.fullmatch(word) or _VERSION.fullmatch(word):
+            return word if place.is_filled or place.is_said else GONE
+        if ".py:" in word:
+            return self._place(word)
         if "/" in word or _PLACEHOLDER.match(word):
             return self._placed(word)
-        return self.word(word) if not word.startswith("--") else f"--{self.word(word[2:])}"
+        if word.startswith("--"):
+            return f"--{self.word(word[2:])}"
+        stands = place.is_said or place.is_between or _NAMED_THING.fullmatch(word)
+        return self.word(word) if stands else GONE
+
+    def _place(self, text: str) -> str:
+        """`server.py:12`, of memd's own modules and Python's."""
+        found = _PLACE.fullmatch(text)
+        is_known = found is not None and (found.group(1) in self._words or found.group(1) in sys.stdlib_module_names)
+        return text if is_known else GONE
 
     def _named(self, text: str) -> str:
         for folder, name in self._roots:
@@ -138,12 +183,6 @@ class Clean:
         folder, rest = begins.group(), named[begins.end() :].strip("/")
         own = _OWN.get("<repository>" if folder.startswith("<repository") else folder)
         return folder if not rest else f"{folder}/{rest if own is not None and own.fullmatch(rest) else '…'}"
-
-
-def _edges(chunk: str) -> tuple[str, str, str]:
-    """(what opens, the word, what closes and ends a sentence)."""
-    found = _EDGES.match(chunk)
-    return ("", chunk, "") if found is None else (found.group(1), found.group(2), found.group(3))
 
 
 def _spellings(roots: Roots) -> dict[str, str]:
@@ -162,22 +201,18 @@ def _bounded(word: str) -> re.Pattern[str]:
 
 @cache
 def vocabulary() -> frozenset[str]:
-    """The words that memd's own source has, and the system's for its errors."""
-    words = {word for number in errno.errorcode for word in _SOURCE_WORD.findall(os.strerror(number))}
+    """The words that memd's own source has, with the codes that it makes of its errors' names, and the system's for its errors."""
+    words = {word for text in sources() for word in _SOURCE_WORD.findall(text)}
+    words.update("-".join(_CAMEL.split(word)).lower() for word in tuple(words) if _CAMEL.search(word))
+    words.update(word for number in errno.errorcode for word in _SOURCE_WORD.findall(os.strerror(number)))
     words.update(errno.errorcode.values(), dir(builtins))
-    for file in _sources():
-        try:
-            words.update(_SOURCE_WORD.findall(file.read_text(encoding="utf-8")))
-        except (OSError, ValueError):  # then there are fewer words
-            continue
     return frozenset(words)
 
 
-def _sources() -> Iterable[Path]:
-    for package in PACKAGES:
-        found = importlib.util.find_spec(package)
-        for folder in (found.submodule_search_locations or ()) if found else ():
-            yield from Path(folder).rglob("*.py")
+@cache
+def _of_the_system() -> frozenset[Window]:
+    """The system's sentences for its errors."""
+    return frozenset(window for number in errno.errorcode for window in windows_of(os.strerror(number)))
 
 
 def version(text: object) -> str:

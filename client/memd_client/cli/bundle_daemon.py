@@ -69,7 +69,7 @@ def daemon(scene: Scene) -> Section:
         "notes by kind": _numbers(told["store"].get("by_kind", {}), KINDS),
         "notes by class": _numbers(told["store"].get("by_provenance", {}), CLASSES),
         "index": {"ready": index.get("ready") is True, **_numbers(index, ("vectors", "waiting"))},
-        "hooks": {name: _numbers(seen, TOOK) for name, seen in told["hooks"].items() if _is_hook(name)},
+        "hooks": {name: _hook(scene, seen) for name, seen in told["hooks"].items() if _is_hook(name)},
         "last delivery": {
             "at": scene.clean.at(last["at"]),
             "trigger": _one_of(last["trigger"], TRIGGERS),
@@ -79,7 +79,7 @@ def daemon(scene: Scene) -> Section:
         }
         if last
         else "none",
-        "spool": _numbers(told["spool"], ("waiting", "bytes", "dropped")),
+        "spool": _numbers(told["spool"], ("waiting", "bytes", "dropped", "lost")),
         "queue": _numbers(told["queue"], WAITING),
         "held edits": _numbers(told.get("holds", {}), OUTCOMES),
         "live sessions": [_session(one) for one in told["sessions"]],
@@ -99,6 +99,10 @@ def _session(one: Mapping[str, Any]) -> Section:
         "is a subagent": bool(one.get("agent")),
         **_numbers(one, ("epoch", "turns")),
     }
+
+
+def _hook(scene: Scene, seen: Mapping[str, Any]) -> Section:
+    return {"last": scene.clean.at(seen.get("last")), **_numbers(seen, TOOK)}
 
 
 def _is_hook(name: str) -> bool:
@@ -165,7 +169,7 @@ def faults(scene: Scene) -> Section:
 
 def _fault(scene: Scene, fault: doctor.Fault) -> Section:
     line = scene.clean.line
-    return {"code": line(fault.code), "what": line(fault.what), "fix": line(fault.fix)}
+    return {"code": scene.clean.word(fault.code), "what": line(fault.what), "fix": line(fault.fix)}
 
 
 def timings(scene: Scene) -> Section:

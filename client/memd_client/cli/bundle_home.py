@@ -3,9 +3,11 @@
 import os
 import re
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from memd_client import wire
 from memd_client.cli.bundle_scene import Scene, Section, owner_of, tried
 
 FOLDERS = (
@@ -17,6 +19,7 @@ FILE_SYSTEMS = (
     *("cifs", "smb3", "9p", "drvfs", "virtiofs", "fuse", "fuseblk", "vfat", "exfat", "ntfs3", "ecryptfs", "squashfs"),
 )
 OPTIONS = ("rw", "ro", "noexec", "nosuid", "nodev", "relatime", "noatime", "sync", "dirsync")
+NS_PER_S = 1_000_000_000
 KINDS = {
     stat.S_IFDIR: "folder",
     stat.S_IFREG: "file",
@@ -36,6 +39,8 @@ def home(scene: Scene) -> Section:
         "folder": scene.clean.path(str(folder)),
         "is the default": not scene.environ.get("MEMD_HOME"),
         "length of its path": len(os.fsencode(folder)),
+        "reached by a link": os.path.realpath(folder) != str(folder),
+        "spooled": tried(_spooled, folder / "spool"),
         "owner": scene.owner,
         "disk": tried(disk, folder),
         "files": {name: tried(_files, scene, folder, name) for name in FOLDERS}
@@ -83,6 +88,16 @@ def _files(scene: Scene, home: Path, name: str) -> list[str] | str:
             elif path.relative_to(home).as_posix() not in FOLDERS:
                 lines.append(f"{path.name}: {row(path)}")
     return [*lines, f"others: {others}, {bytes_of_others} bytes"] if others else lines
+
+
+def _spooled(folder: Path) -> Section:
+    """How many calls wait, half written ones too, and since when; the daemon's own count needs a daemon."""
+    if not folder.is_dir():
+        return {"waiting": 0}
+    names = [path.name for path in folder.iterdir()]
+    whole = sorted(name for name in names if name.endswith(os.fsdecode(wire.SPOOL_SUFFIX)) and name[:20].isdecimal())
+    since = {"oldest s": int(time.time()) - int(whole[0][:20]) // NS_PER_S} if whole else {}
+    return {"waiting": len(whole), "half written": sum(name.startswith(".") for name in names), **since}
 
 
 def _sorted(folder: Path) -> Iterator[Path]:

@@ -1,11 +1,15 @@
 """Of a report: what stands in clients' settings of memd. Of what others put there only how much it is."""
 
 import os
+import shlex
+import sys
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
+from memd_client import spawn
 from memd_client.cli import status
+from memd_client.cli.bundle_clean import version
 from memd_client.cli.bundle_home import row
 from memd_client.cli.bundle_scene import Scene, Section, tried
 from memd_hooks import faults_mcp, install, install_git, jsonc, registry, settings
@@ -39,6 +43,7 @@ def hooks(scene: Scene) -> Section:
         "this repository tells of its commits": tried(_tells_of_commits, home),
         "launchers": {name: tried(row, home / name) for name in LAUNCHERS},
         "interpreters": tried(_interpreters, scene, home),
+        "daemon's launcher": tried(_daemon_launcher, scene, home),
     }
 
 
@@ -113,3 +118,16 @@ def _tells_of_commits(home: Path) -> bool:
 def _interpreters(scene: Scene, home: Path) -> list[str]:
     named = named_interpreters((home / HOOK).read_text(encoding="utf-8", errors="replace"))
     return [f"{scene.clean.path(one)}: {'runs' if os.access(one, os.X_OK) else 'cannot be run'}" for one in named]
+
+
+def _daemon_launcher(scene: Scene, home: Path) -> Section:
+    """Which memd wrote what starts the daemon, and which Python it names: of two that are installed the newer one's stays."""
+    text = (home / LAUNCHERS[2]).read_text(encoding="utf-8", errors="surrogateescape")
+    made_by = next((line for line in text.splitlines() if line.startswith(spawn.MADE_BY.decode())), "")
+    words = shlex.split(text.rpartition(spawn.EXEC.decode())[2])
+    python = words[0] if words else ""
+    return {
+        "written by": version(made_by.removeprefix(spawn.MADE_BY.decode())),
+        "starts": scene.clean.path(python),
+        "this Python": python == sys.executable,
+    }

@@ -1,10 +1,11 @@
 """Of a report: the end of the daemon's log, its last faults, and the marks that a start or a stop left.
 
 The log holds nothing that anybody typed. Its lines go through the redactor all the same, in a process of its own, and then word by
-word past what memd itself can say (bundle_clean.py). Where the redactor cannot be started no line is told.
+word past what memd itself says (bundle_clean.py). Where the redactor cannot be started no line is told.
 """
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -21,7 +22,12 @@ FAULTS = 20
 READ_BYTES = 1_000_000  # of the end of each of the log's files: thousands of lines
 LEVELS = ("debug", "info", "warning", "error", "critical")
 MARKS = ("starting", "stopped", "unreachable-until", "refused")
+FATAL_ERROR = "Fatal Python error: "
+FATAL = ("Segmentation fault", "Bus error", "Aborted", "Floating point exception", "Illegal instruction")
+FAULT_BYTES = 20_000
+FAULT_FRAMES = 30
 REDACT_WAIT_S = 30  # it takes a tenth of a second
+_FRAME = re.compile(r'^  File "([^"\n]+)", line (\d{1,6}) in (\S+)$', re.MULTILINE)
 
 
 def log(scene: Scene) -> Section:
@@ -43,7 +49,11 @@ def marks(scene: Scene) -> Section:
         return {"run": "no home"}
     run = scene.home / "run"
     found = {name: tried(_age, run / name) for name in MARKS}
-    return {**found, "why the last daemon did not serve": tried(_refused, scene, scene.home)}
+    return {
+        **found,
+        "why the last daemon did not serve": tried(_refused, scene, scene.home),
+        "how the last daemon ended": tried(_fault, scene, scene.home),
+    }
 
 
 def _age(path: Path) -> str:
@@ -56,6 +66,17 @@ def _age(path: Path) -> str:
 def _refused(scene: Scene, home: Path) -> str:
     said = spawn.refusal(os.fsencode(home))
     return "nothing is said" if said is None else scene.clean.line(_redacted([{"say": said}])[0]["say"])
+
+
+def _fault(scene: Scene, home: Path) -> list[str] | str:
+    """What the system wrote of a daemon that a fault ended: its word for that, and where in memd's source, the innermost first."""
+    try:
+        told = (home / "logs" / "fault").read_bytes()[:FAULT_BYTES].decode("utf-8", "replace")
+    except FileNotFoundError:
+        return "nothing is said"
+    kind = next((one for one in FATAL if f"{FATAL_ERROR}{one}" in told), "another fault")
+    places = [f"{Path(file).name}:{line} {name}" for file, line, name in _FRAME.findall(told)[:FAULT_FRAMES]]
+    return [kind, *map(scene.clean.place, places)] if told else "by no fault"
 
 
 def _read(path: Path) -> list[dict[str, str]]:
@@ -100,5 +121,5 @@ def _line(scene: Scene, row: dict[str, str]) -> str:
         return "a line that is none of the log's"
     clean, level = scene.clean, row.get("level", "")
     parts = [clean.at(row.get("at")), level if level in LEVELS else "?", clean.word(row.get("from", ""))]
-    trace = f" ({clean.line(row['trace'])})" if "trace" in row else ""
+    trace = f" ({clean.trace(row['trace'])})" if "trace" in row else ""
     return f"{' '.join(parts)}: {clean.line(row.get('say', ''))}{trace}"

@@ -60,6 +60,8 @@ LIMITS = {
     "processor seconds": resource.RLIMIT_CPU,
     "stack": resource.RLIMIT_STACK,
 }
+SHELLS = ("sh", "dash", "bash", "zsh", "fish", "csh", "tcsh", "ksh")  # clients run a hook's line with $SHELL
+GROUP = Path("/sys/fs/cgroup")
 SWITCHES = ("MEMD_HOME", "MEMD_OFF", "MEMD_PROBE", "MEMD_COMMAND", "CLAUDE_CONFIG_DIR", "PYTHONPATH", "XDG_RUNTIME_DIR")
 _SIZE_KB = re.compile(r"^(MemTotal|MemAvailable|SwapTotal):\s+(\d+) kB$", re.MULTILINE)
 
@@ -144,7 +146,10 @@ def machine(scene: Scene) -> Section:
         "container": _container(),
         "clock": {"now": _now(), "boot seconds": tried(_boot_s)},
         "encoding": {"files": _listed(sys.getfilesystemencoding(), ("utf-8", "ascii", "latin-1")), "utf8": _is_utf8()},
+        "load": tried(_load),
         "memory kB": tried(_memory),
+        "memory of its control group": tried(_group_memory),
+        "shell": _shell(scene),
         "limits": {name: _limit(number) for name, number in LIMITS.items()},
         "terminal": {"in": sys.stdin.isatty(), "out": sys.stdout.isatty()},
         "runs as": "root" if os.geteuid() == 0 else "a user",
@@ -198,6 +203,24 @@ def _is_utf8() -> bool:
 def _memory() -> dict[str, int]:
     text = Path("/proc/meminfo").read_text(encoding="ascii")
     return {name: int(size) for name, size in _SIZE_KB.findall(text)}
+
+
+def _load() -> list[float]:
+    """Over one, five and fifteen minutes: without it no time that was taken says much."""
+    return [round(one, 1) for one in os.getloadavg()]
+
+
+def _group_memory() -> dict[str, int | str]:
+    """What a container may have, and how often something in it was ended for want of it."""
+    if not (GROUP / "memory.max").is_file():
+        return {"limit": "none is seen"}
+    limit = (GROUP / "memory.max").read_text(encoding="ascii").strip()
+    ended = re.search(r"^oom_kill (\d+)$", (GROUP / "memory.events").read_text(encoding="ascii"), re.MULTILINE)
+    return {"limit": int(limit) if limit.isdecimal() else "none", "ended by it": int(ended.group(1)) if ended else 0}
+
+
+def _shell(scene: Scene) -> str:
+    return _listed(Path(scene.environ.get("SHELL", "")).name, SHELLS)
 
 
 def _limit(number: int) -> str:

@@ -13,7 +13,7 @@ import msgspec
 
 from memd_client import address, wire
 from memd_client.cli import status
-from memd_client.cli.bundle_clean import Clean, folders_named
+from memd_client.cli.bundle_clean import Clean, folders_named, vocabulary
 from memd_client.memd import MemdError
 from memd_hooks.registry import RegistryDamaged
 
@@ -94,7 +94,9 @@ def failed(error: BaseException) -> str:
         place = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
         trace = trace.tb_next
     number = f" {error.errno}" if isinstance(error, OSError) and error.errno else ""
-    code = f" {error.code}" if isinstance(error, MemdError) else ""
+    code = (
+        f" {error.code}" if isinstance(error, MemdError) and error.code in vocabulary() else ""
+    )  # a peer's may be anything
     return f"not known: {type(error).__name__}{number}{code}{place}"
 
 
