@@ -383,6 +383,15 @@ def _is_own_mounts_allowed() -> bool:
     return done is not None and done.returncode == 0
 
 
+def test_a_report_made_at_a_terminal_says_so(still: Planted) -> None:
+    """While a sign of progress turns there, which takes stdout's place."""
+    code, shown = still.world.at_terminal("doctor", "--bundle", "-", TERM="xterm-256color")
+    assert (code, "looking" in shown) == (0, True)
+    told = section(shown, "machine")
+    assert "not known" not in told
+    assert re.search(r"terminal:\n *in: yes\n *out: yes", told)
+
+
 @pytest.mark.skipif(not _is_own_mounts_allowed(), reason="mounts of one's own are not allowed here")
 def test_a_disk_that_is_full(down: Planted) -> None:
     """The home's disk has no byte left: the report says so, and is written elsewhere."""

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import msgspec
 
@@ -151,7 +151,7 @@ def machine(scene: Scene) -> Section:
         "memory of its control group": tried(_group_memory),
         "shell": _shell(scene),
         "limits": {name: _limit(number) for name, number in LIMITS.items()},
-        "terminal": {"in": sys.stdin.isatty(), "out": sys.stdout.isatty()},
+        "terminal": {"in": sys.stdin.isatty(), "out": _stdout().isatty()},
         "runs as": "root" if os.geteuid() == 0 else "a user",
     }
 
@@ -197,7 +197,12 @@ def _boot_s() -> int:
 
 
 def _is_utf8() -> bool:
-    return sys.flags.utf8_mode == 1 or sys.stdout.encoding.lower() == "utf-8"
+    return sys.flags.utf8_mode == 1 or _stdout().encoding.lower() == "utf-8"
+
+
+def _stdout() -> TextIO:
+    """As it was given: a sign of progress on the terminal takes its place while all this is looked at."""
+    return sys.__stdout__ or sys.stdout
 
 
 def _memory() -> dict[str, int]:
