@@ -151,6 +151,11 @@ def test_of_nothing_there_is_no_growth() -> None:
     assert growth([sample(5, 1.0)], lambda one: one.memory_mb) is None
 
 
+def test_of_few_events_there_is_no_growth() -> None:
+    """A hundred events told nothing of ten thousand but what the first pages of a daemon cost."""
+    assert growth([sample(events, 100.0 + events) for events in range(0, 105, 5)], lambda one: one.memory_mb) is None
+
+
 def test_samples_of_several_threads_are_those_of_all() -> None:
     """Counts and errors add up, percentiles are of everybody's."""
     one, other = Samples(), Samples()

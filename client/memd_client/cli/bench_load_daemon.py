@@ -29,6 +29,7 @@ CHILD: Final = "memd_daemon.swept"
 SAMPLE_S: Final = 1.0
 WARM_SHARE: Final = 0.3  # of all events
 PER_EVENTS: Final = 10_000
+GROWTH_EVENTS_MIN: Final = 1_000  # fewer, and a page more or less is made a hundred MB
 BYTES_PER_KB: Final = 1_024
 BYTES_PER_MB: Final = 1_000_000
 START_WAIT_S: Final = 30.0
@@ -76,10 +77,12 @@ def faults_logged(home: Path) -> list[str]:
 
 
 def growth(samples: Sequence[Sample], of: Callable[[Sample], float]) -> float | None:
-    """How much ``of`` grows with PER_EVENTS events, once it is warm; None for too few samples."""
+    """How much ``of`` grows with PER_EVENTS events, once it is warm; None for too few samples, or too few events to go by."""
     if not samples:
         return None
     warm = [one for one in samples if one.events >= WARM_SHARE * samples[-1].events]
+    if warm[-1].events - warm[0].events < GROWTH_EVENTS_MIN:
+        return None
     mean_events = sum(one.events for one in warm) / len(warm)
     mean = sum(map(of, warm)) / len(warm)
     spread = sum((one.events - mean_events) ** 2 for one in warm)

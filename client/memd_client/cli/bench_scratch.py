@@ -164,7 +164,7 @@ def settle(made: Scratch, tell: Tell) -> int:
             if now - moved > (STUCK_S if waiting else LOADED_S):
                 raise Stuck(waiting)
             tell(
-                f"embedding: {waiting:,} notes wait{left(began, first - waiting, first)}"
+                f"embedding: {waiting:,} to go{left(began, first - waiting, first)}"
                 if waiting
                 else "loading: the daemon looks through its store"
             )
