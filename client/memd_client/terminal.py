@@ -38,7 +38,7 @@ _INTERPRETER: Final = re.compile(r"(?:node|nodejs|bun|deno|python[\d.]*)(?:\.exe
 
 
 class TooManyTries(SigningError):
-    """Three wrong passphrases: nothing was signed. Start again when you have it; nothing else opens the key yet."""
+    """Three wrong passphrases: nothing was signed. Start again when you have it; if it is lost, `memd human init --recover` makes another key."""  # noqa: E501
 
 
 class TooManyCodes(SigningError):

@@ -108,7 +108,8 @@ def _why_none_signs(state: api.EnrolReply) -> str:
     if not state.enrolled:
         return "Every key of this store was rejected: `memd human init --recover` makes one with your recovery code."
     what = f"A key is enrolled already ({state.enrolled[0]}), and its file is not here"
-    return f"{what}: put your copy back, or make another with your recovery code, `memd human init --recover`."
+    way = "put your copy back into `keys` in memd's home, or make another with your recovery code"
+    return f"{what}: {way}, `memd human init --recover`."
 
 
 def _recovered(memd: Memd, state: api.EnrolReply, rejects: tuple[bytes, ...]) -> Made:
