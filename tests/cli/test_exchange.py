@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -10,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from memd_daemon.exchanged import held
-from tests.cli.world import Ran, World
+from tests.cli.world import PROGRAM, WAIT_S, Ran, World
 
+MORE_THAN_A_PIPE_BYTES = 1 << 20
 LOCKS = """
 import fcntl, os, sys
 for name, lock in (("run/daemon.lock", fcntl.flock), ("writer.lock", fcntl.lockf)):
@@ -53,6 +55,7 @@ def test_a_backup_and_back_again(fresh: World) -> None:
     before = pid_of(fresh)
     code, shown = fresh.at_terminal("restore", str(path))
     assert (code, "restored" in shown) == (0, True)
+    assert "What was here had gone on: 1 note, 1 event more" in " ".join(shown.split())
     assert contents(fresh) == ["In the backup."]
     assert pid_of(fresh) != before
     (kept,) = (fresh.home / "replaced").iterdir()
@@ -148,6 +151,8 @@ def test_an_export_is_taken_in_from_a_file_and_from_a_pipe(world: World) -> None
     assert done(world.memd("export", "-", MEMD_HOME=there)).out == raw
     again = done(world.memd("import", "-", "--json", stdin=raw, MEMD_HOME=there)).json
     assert (again["relation"], again["events"], again["kept"]) == ("same", 0, "")
+    told = done(world.memd("import", str(path), MEMD_HOME=there)).out.decode()
+    assert told == f"imported: nothing that was not here already, of {len(raw.splitlines())} lines\n"
     assert done(world.memd("status", "--json", MEMD_HOME=there)).json["daemon"]["state"] == "running"
     assert done(world.memd("verify", "--json", MEMD_HOME=there)).json["faults"] == []
     done(world.memd("stop", MEMD_HOME=there))
@@ -183,3 +188,46 @@ def test_nobody_else_has_the_home_while_it_is_held(fresh: World) -> None:
         assert not (fresh.home / "run" / "address").exists()
     assert contents(fresh) == ["Held."]
     assert os.path.lexists(fresh.home / "run" / "address")
+
+
+def test_the_other_kind_of_file_is_sent_to_the_other_command(world: World) -> None:
+    """An export is no backup, a backup no export: either refusal names the way in."""
+    world.note("In either.")
+    backup, export = world.folder / "one kind", world.folder / "the other"
+    said = done(world.memd("backup", str(backup))).out.decode()
+    assert f"restore '{backup}'` puts it back" in said  # as it has to be typed
+    said = done(world.memd("export", str(export))).out.decode()
+    assert f"import '{export}'` takes it in" in said
+    code, shown = world.at_terminal("restore", str(export))
+    assert (code, "goes in by `memd import`" in " ".join(shown.split())) == (1, True)
+    ran = world.memd("import", str(backup))
+    assert (ran.code, "goes in by `memd restore`" in ran.err) == (1, True)
+
+
+@pytest.mark.parametrize("what", ["backup", "export"])
+def test_a_folder_that_is_not_there_is_made_by_nobody(world: World, what: str) -> None:
+    """Whoever wrote the slash meant a folder, not a file of that name."""
+    ran = world.memd(what, f"{world.folder}/no-folder/")
+    assert (ran.code, "There is no folder" in ran.err) == (1, True)
+    assert not (world.folder / "no-folder").exists()
+
+
+def test_a_ctrl_c_ends_an_import_in_one_line(fresh: World) -> None:
+    """It waits for standard input: interrupted, with nothing of the process behind it, and the daemon goes on."""
+    fresh.note("It stays.")
+    words = [sys.executable, "-I", "-c", PROGRAM, "import", "-"]
+    with subprocess.Popen(
+        words,
+        cwd=fresh.repository,
+        env=fresh.environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,  # a Ctrl-C goes to the whole group
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(b" " * MORE_THAN_A_PIPE_BYTES)  # done once the process behind it reads
+        os.killpg(process.pid, signal.SIGINT)
+        out, told = process.communicate(timeout=WAIT_S)
+    assert (process.returncode, out, told.decode().split()) == (130, b"", ["memd:", "interrupted"])
+    assert contents(fresh) == ["It stays."]

@@ -118,7 +118,7 @@ def test_two_homes_that_were_one_store_are_not_mixed(folder: Path, raw: bytes) -
     with opened(here) as (store, ledger):
         forked = exported(store, ledger)
     before = notes_of(there)
-    with pytest.raises(ImportWrong, match="another one than the one of its number"):
+    with pytest.raises(ImportWrong, match="both homes went on from one store"):
         imported(there, forked)
     assert notes_of(there) == before
 

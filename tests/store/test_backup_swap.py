@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.store.exchanging import opened, quick_folder
+from tests.store.exchanging import opened, quick_folder, restore_into
 from tests.store.making import Pen
 
 from memd_daemon.store import backup_swap
@@ -138,3 +138,43 @@ def test_a_store_on_a_mount_of_its_own_is_not_exchanged(home: Path, monkeypatch:
         backup_swap.swap(home, folder)
     assert words_in(home) == "old"
     assert os.path.lexists(folder)
+
+
+@pytest.mark.parametrize("broken_off_at", STEPS[:-1])
+def test_what_breaks_off_an_exchange_takes_neither_store(home: Path, broken_off_at: str) -> None:
+    """A Ctrl-C, or a folder that cannot be synced: who staged the store drops what is staged, and never what was there before."""
+    filled(home, "old")
+    folder = staged(home)
+
+    def step(what: str) -> None:
+        if what == broken_off_at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        backup_swap.swap(home, folder, step)
+    backup_swap.drop_staged(folder)
+    kept = backup_swap.settle(home)
+    if broken_off_at in ("marked", "indexes aside"):
+        assert (words_in(home), kept) == ("old", [])
+    else:
+        assert (words_in(home), [words_in(one) for one in kept]) == ("new", ["old"])
+    assert not folder.exists()
+
+
+def test_a_restore_that_is_broken_off_behind_the_exchange_keeps_what_was_there(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends with everything it has staged; by then that is the old store."""
+    filled(home, "old")
+    other = home.parent / "other"
+    filled(other, "new")
+
+    def interrupted(_: Path) -> Path:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(backup_swap, "_named", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            restore_into(home, other)
+    kept = backup_swap.settle(home)
+    assert (words_in(home), [words_in(one) for one in kept]) == ("new", ["old"])

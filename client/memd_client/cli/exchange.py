@@ -6,6 +6,8 @@ again."""
 
 import contextlib
 import os
+import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -30,12 +32,14 @@ LOOK_S = 0.1  # between two looks at a backup that is being made: a person's eye
 STREAM = "-"
 APART = "memd_daemon.exchanged"
 MIB = 1024 * 1024
+KB = 1000
+EXPORT_HOLDS = "Plain text, without your key; it holds also what you forget later."
 BY_STATUS: dict[str, type[MemdError]] = {"usage": BadUsage, "unreachable": Unreachable}
 
 
 @command(short_help="Copy everything into one file.")
-@click.argument("path", required=False, type=click.Path(path_type=Path))
-def backup(path: Path | None, as_json: bool) -> None:
+@click.argument("path", required=False)
+def backup(path: str | None, as_json: bool) -> None:
     """Copy store and ledger, as they are at one moment, into one new file: by default a dated one in your home directory.
 
     memd works on meanwhile. Your key is not in it; everything else that memd knows is, also what you forget later.
@@ -53,8 +57,8 @@ def backup(path: Path | None, as_json: bool) -> None:
         screen.emit(msgspec.structs.replace(reply, done_bytes=reply.bytes, of_bytes=reply.bytes))
         return
     held = f"{screen.count(reply.notes, 'note')}, {screen.count(reply.turns, 'turn')}"
-    screen.say((reply.path, "bold"), f": {held}, {reply.bytes / MIB:.1f} MiB in {reply.seconds:.1f} s")
-    _tell([*reply.told, f"`memd restore {reply.path}` puts it back. It holds also what you forget later."])
+    screen.say((reply.path, "bold"), f": {held}, {_size(reply.bytes)} in {reply.seconds:.1f} s")
+    _tell([*reply.told, f"`memd restore {shlex.quote(reply.path)}` puts it back. It holds also what you forget later."])
 
 
 @command(short_help="Put a backup back.")
@@ -96,7 +100,7 @@ def export(path: str | None, as_json: bool) -> None:
             last = _pieces(memd, lambda piece: _to_stdout(piece), say)
         _warn_damaged(last)
         return
-    target = _target(Path(path) if path else None, "jsonl")
+    target = _target(path, "jsonl")
     with _typed(target), placed(target) as descriptor, Memd() as memd, screen.working("exporting") as say:
         last = _pieces(memd, lambda piece: _write_all(descriptor, piece), say)
         size = os.fstat(descriptor).st_size
@@ -110,7 +114,8 @@ def export(path: str | None, as_json: bool) -> None:
         screen.emit(told)
         return
     held = f"{screen.count(last.notes, 'note')}, {screen.count(last.turns, 'turn')}"
-    screen.say((str(target), "bold"), f": {held}, {screen.count(last.done, 'line')}, {size / MIB:.1f} MiB")
+    screen.say((str(target), "bold"), f": {held}, {screen.count(last.done, 'line')}, {_size(size)}")
+    _tell([f"{EXPORT_HOLDS} `memd import {shlex.quote(str(target))}` takes it in."])
     _warn_damaged(last)
 
 
@@ -129,11 +134,7 @@ def import_(path: str, skip_wrong: bool, as_json: bool) -> None:
     if as_json:
         screen.emit(reply)
         return
-    brought = ", ".join(
-        screen.count(getattr(reply, name), noun)
-        for name, noun in (("notes", "note"), ("events", "event"), ("turns", "turn"))
-    )
-    screen.say(("imported", "green"), f": {brought} that were not here, of {screen.count(reply.lines, 'line')}")
+    screen.say(("imported", "green"), f": {_brought(reply)}, of {screen.count(reply.lines, 'line')}")
     for what, found, count in (
         ("kept out", reply.withheld, reply.withheld_count),
         ("passed over", reply.wrong, reply.wrong_count),
@@ -150,13 +151,23 @@ def import_(path: str, skip_wrong: bool, as_json: bool) -> None:
     _tell_kept(reply.kept)
 
 
+def _brought(reply: ImportedOut) -> str:
+    counts = [(reply.notes, "note"), (reply.events, "event"), (reply.turns, "turn"), (reply.texts, "text")]
+    if not any(count for count, _ in counts):
+        return "nothing that was not here already"
+    return ", ".join(screen.count(count, noun) for count, noun in counts[:3]) + " that were not here"
+
+
 # --- where to, and what with
 
 
-def _target(path: Path | None, kind: str) -> Path:
-    """The new file: ``path``, or a dated name in it where it is a folder, or in the user's home directory."""
+def _target(given: str | None, kind: str) -> Path:
+    """The new file: the one given, or a dated name in it where it is a folder, or in the user's home directory. Raises Refused."""
+    path = Path(given) if given else None
     folder = Path.home() if path is None else path if path.is_dir() else None
     if folder is None and path is not None:
+        if given and given.endswith(os.sep):
+            raise Refused("no-folder", f"There is no folder {given}: make it, or leave the last {os.sep} out.")
         return path.absolute()
     when = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
     return (folder or Path.home()).absolute() / f"memd-{when}.{kind}"
@@ -205,6 +216,10 @@ def _warn_damaged(last: api.ExportReply) -> None:
         )
 
 
+def _size(count: int) -> str:
+    return f"{count / KB:.0f} kB" if count < MIB else f"{count / MIB:.1f} MiB"
+
+
 def _of(done: int, of: int) -> str:
     return f"{done / MIB:.0f} of about {max(done, of) / MIB:.0f} MiB"
 
@@ -217,7 +232,7 @@ def _tell(sentences: list[str]) -> None:
 def _tell_kept(kept: str) -> None:
     if kept:
         screen.say("what was here is kept in ", (kept, "bold"))
-        _tell([f"`memd restore {kept}` brings it back; remove the folder when you no longer want it."])
+        _tell([f"`memd restore {shlex.quote(kept)}` brings it back; remove the folder when you no longer want it."])
 
 
 # --- the process that holds the home
@@ -240,13 +255,29 @@ def _daemon_after() -> Iterator[None]:
                 memd.begin()
 
 
+@contextlib.contextmanager
+def _started(words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that a Ctrl-C ends by way of this one: what it has staged goes with it, and nothing of it is shown."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # it inherits that; here it only comes later
+    try:
+        process = subprocess.Popen(words, stdout=subprocess.PIPE)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with process:
+        try:
+            yield process
+        except BaseException:
+            process.terminate()
+            raise
+
+
 def _apart(do: str, wanted: dict[str, Any], reply: type[T]) -> T:
     """Has it done by a process of the daemon's package, and gives its answer. Raises MemdError."""
     request = msgspec.json.encode({"do": do, "home": str(home_of()), **wanted}).decode()
     words = [sys.executable, "-I", "-m", APART, request]
     doing = {"restore": "restoring", "import": "importing"}[do]
-    with screen.working(doing) as say, subprocess.Popen(words, stdout=subprocess.PIPE) as process:
-        last: dict[str, Any] = {}
+    last: dict[str, Any] = {}
+    with screen.working(doing) as say, _started(words) as process:
         for line in process.stdout or ():
             last = msgspec.json.decode(line, type=dict[str, Any])
             if "say" in last:

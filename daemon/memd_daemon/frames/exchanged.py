@@ -7,7 +7,12 @@ KEYS_LEFT: Final = "Your key is not in it: keep your recovery code, or a copy of
 REMADE: Final = "What is made from the log ({faults}) was not what the log gives, and was made anew."
 STORE_UNREADABLE: Final = "The store that was here could not be read, so memd does not know what was forgotten in it."
 INDEXES_COME: Final = "The word and vector indexes are made anew behind the daemon's next start."
-OTHER_STORE: Final = "It is another store's: its keys endorse nothing here, and its {turns} were left out."
+OTHER_STORE: Final = (
+    "It is another store's: its keys endorse nothing here, and notes of its repositories hold in none of yours "
+    "(`memd list --all-scopes` has them)."
+)
+TURNS_LEFT: Final = "Its {turns} were left out."
+WENT_ON: Final = "What was here had gone on: {more} more, which stay in the folder that is kept."
 TURNS_UNTYPED: Final = (
     "No turn that came counts as typed: an export can be edited. `memd backup` and `memd restore` keep that."
 )
@@ -22,3 +27,8 @@ def damaged_too(problems: Sequence[Mapping[str, str]]) -> Iterator[str]:
 def numbered(number: int, what: str) -> str:
     """What is wrong with a line, or kept out of it; ``number`` 0 for none in particular."""
     return f"line {number}: {what}" if number else what
+
+
+def counted(count: int, noun: str) -> str:
+    """How many; nothing for none or fewer."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}" if count > 0 else ""

@@ -65,7 +65,7 @@ class Place:
         """A folder for what is to be put in place; it goes again unless ``failing`` is let off."""
         fs.prepare(self.home)
         folder = backup_swap.staging(self.home, self.now_ms())
-        failing.callback(backup_swap.drop, folder)
+        failing.callback(backup_swap.drop_staged, folder)
         return folder
 
     def settled(self, own: Path | None = None) -> list[str]:
@@ -89,6 +89,7 @@ def restore(place: Place, path: Path, *, damaged: bool = False, with_forgotten: 
         with place.hold():
             told = place.settled(folder)
             told += _refuse_forgotten(place.home, folder, with_forgotten=with_forgotten)
+            told += _gone_on(place.home, made)
             kept = backup_swap.swap(place.home, folder)
             failing.pop_all()
     return msgspec.structs.replace(
@@ -142,6 +143,22 @@ def named(faults: Iterable[Fault]) -> str:
     first = "; ".join(f"{fault.where} {fault.what}" for fault in found[: limits.FAULTS_TOLD_MAX])
     more = len(found) - limits.FAULTS_TOLD_MAX
     return f"{first}; and {more} more" if more > 0 else first
+
+
+def _gone_on(home: Path, made: RestoredOut) -> list[str]:
+    """What the store that is there has more than the one that comes, where they are one store."""
+    if not (home / "store" / "log" / "data.mdb").exists():
+        return []
+    try:
+        store = open_store(home)
+    except errors.MemdError:
+        return []
+    try:
+        counts, is_same = _counts(store), uid_text(store.info.store) == made.store
+    finally:
+        store.close()
+    more = words.counted(counts.notes - made.notes, "note"), words.counted(counts.events - made.events, "event")
+    return [words.WENT_ON.format(more=", ".join(filter(None, more)))] if is_same and any(more) else []
 
 
 def _refuse_forgotten(home: Path, folder: Path, *, with_forgotten: bool) -> list[str]:
@@ -321,7 +338,9 @@ def _taken_in(
 def _told(relation: str, turns: int, left: int) -> list[str]:
     told = []
     if relation == "other":
-        told.append(words.OTHER_STORE.format(turns=f"{left} turn{'' if left == 1 else 's'}"))
+        told.append(words.OTHER_STORE)
+    if relation == "other" and left:
+        told.append(words.TURNS_LEFT.format(turns=words.counted(left, "turn")))
     if turns:
         told.append(words.TURNS_UNTYPED)
     return told

@@ -32,7 +32,7 @@ class NotReadable(Refused):
 
 
 class NotABackup(Refused):
-    """{} is no backup of memd ({}); nothing was touched. `memd backup` makes one."""
+    """{} is no backup of memd ({}); nothing was touched. `memd backup` makes one; what `memd export` wrote goes in by `memd import`."""  # noqa: E501
 
 
 class BackupDamaged(Refused):
@@ -64,7 +64,7 @@ class CannotHold(Refused):
 
 
 class NotAnExport(Refused):
-    """This is no export of memd ({}); nothing was taken. `memd export` makes one."""
+    """This is no export of memd ({}); nothing was taken. `memd export` makes one; what `memd backup` wrote goes in by `memd restore`."""  # noqa: E501
 
 
 class ExportNewer(Refused):

@@ -62,11 +62,22 @@ def drop(folder: Path) -> None:
         folder.parent.rmdir()
 
 
+def drop_staged(folder: Path) -> None:
+    """Removes what was staged, unless it has changed places by now: then the folder has what was there before, and `settle`
+    names it so."""
+    if _is_staged(folder):
+        drop(folder)
+
+
+def _is_staged(folder: Path) -> bool:
+    return (folder / "store" / INCOMING).exists() or not (folder / "store" / "log").exists()
+
+
 def settle(home: Path, own: Path | None = None) -> list[Path]:
     """Finishes or takes back what was broken off before; gives the folders that were kept by it. ``own``: the caller's, let be."""
     found: list[Path] = []
     for folder in sorted(set((home / KEPT).glob(f"*{STAGED}")) - {own}):
-        if (folder / "store" / INCOMING).exists() or not (folder / "store" / "log").exists():
+        if _is_staged(folder):
             drop(folder)
         else:
             found.append(_named(folder))

@@ -42,6 +42,10 @@ from memd_daemon.store.log_read import BROKEN, decode_header
 from memd_daemon.store.log_write import LogTxn
 
 IMPORTED_TURNS: Final = "exchange/turns"
+FORKED: Final = (
+    "this commit is another one than the one of its number that is here: both homes went on from one store, and no import makes "
+    "those one again"
+)
 """The local fact that holds the number of the last turn that came by an import."""
 
 _encoder: Final = msgspec.msgpack.Encoder()
@@ -205,7 +209,7 @@ class Incoming:
             found.wrong.append((group.at, f"this commit cannot be taken: {error.args[0]}"))
             return
         except CommitForked:
-            found.wrong.append((group.at, "this commit is another one than the one of its number that is here"))
+            found.wrong.append((group.at, FORKED))
             return
         except (*BROKEN, ValueError, struct.error):
             found.wrong.append((group.at, "this commit cannot be read"))
