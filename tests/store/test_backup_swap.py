@@ -1,6 +1,7 @@
 """A restore that is killed between any two of its steps leaves the old store or the new one, whole, and loses neither."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.store.exchanging import opened, quick_folder, restore_into
-from tests.store.making import Pen
+from tests.store.exchanging import opened, quick_folder, restore_into, turn
+from tests.store.making import NOON, Pen
 
 from memd_daemon.store import backup_swap
 from memd_daemon.store.backup_refused import CannotSwap
@@ -178,3 +179,15 @@ def test_a_restore_that_is_broken_off_behind_the_exchange_keeps_what_was_there(
             restore_into(home, other)
     kept = backup_swap.settle(home)
     assert (words_in(home), [words_in(one) for one in kept]) == ("new", ["old"])
+
+
+def test_a_restore_says_what_was_here_beyond_it(home: Path) -> None:
+    """Of the same store: notes, events and turns that came later. Of an equal one nothing."""
+    filled(home, "old")
+    earlier = home.parent / "earlier"
+    shutil.copytree(home, earlier)
+    assert not any("gone on" in told for told in restore_into(home, earlier).told)
+    with opened(home) as (store, _):
+        Pen(store, NOON + 10_000).record("newer")
+        store.write(lambda txn: txn.add_turn(turn(1, "And this.")))
+    assert any("had gone on: 1 note, 1 event, 1 turn more" in told for told in restore_into(home, earlier).told)

@@ -157,8 +157,10 @@ def _gone_on(home: Path, made: RestoredOut) -> list[str]:
         counts, is_same = _counts(store), uid_text(store.info.store) == made.store
     finally:
         store.close()
-    more = words.counted(counts.notes - made.notes, "note"), words.counted(counts.events - made.events, "event")
-    return [words.WENT_ON.format(more=", ".join(filter(None, more)))] if is_same and any(more) else []
+    here, comes = (counts.notes, counts.events, counts.turns), (made.notes, made.events, made.turns)
+    named = ("note", "event", "turn")
+    more = [words.counted(a - b, noun) for a, b, noun in zip(here, comes, named, strict=True) if a > b]
+    return [words.WENT_ON.format(more=", ".join(more))] if is_same and more else []
 
 
 def _refuse_forgotten(home: Path, folder: Path, *, with_forgotten: bool) -> list[str]:
