@@ -289,6 +289,7 @@ IMPORT_LINE_MAX_BYTES: Final = 64 * 1024 * 1024  # the longest prompt that a hoo
 IMPORT_TEXT_MAX_BYTES: Final = (
     64 * 1024
 )  # twice the longest that memd writes: a sentence of 8,192 characters of four bytes
+IMPORT_NUMBER_MAX: Final = 1_000_000_000  # of a note or a turn: a thousand times what a store is made for
 IMPORT_TOLD_MAX: Final = 20  # wrong lines that are named; the rest is counted
 EXCHANGE_STOP_TRIES: Final = 5  # a hook may start a daemon between its end and the lock
 EXCHANGE_TOLD_EVERY_S: Final = 0.2  # a person's eye

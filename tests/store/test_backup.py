@@ -283,7 +283,7 @@ def test_nothing_is_written_over(tmp_path: Path, kind: str) -> None:
 def test_a_disk_without_links_renames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stick has no hard links: the file is there all the same, and nothing is written over."""
 
-    def no_links(*_: object) -> None:
+    def no_links(*_: object, **__: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", no_links)

@@ -10,6 +10,7 @@ from typing import Final
 from memd_daemon.frames.escape import escape_line, held_apart
 from memd_daemon.limits import LEFT_OUT_IDS_MAX, MS_PER_S
 from memd_daemon.model.event import Anchor
+from memd_daemon.model.ids import shown_ms
 from memd_daemon.model.view import GroundStatus, NoteView
 from memd_daemon.model.words import Provenance, SourceType
 
@@ -98,12 +99,12 @@ _SHA_SHOWN: Final = 7
 
 def date(at: int) -> str:
     """The day of ``at`` (Unix milliseconds) in UTC, ``YYYY-MM-DD``."""
-    return datetime.fromtimestamp(at / MS_PER_S, UTC).strftime("%Y-%m-%d")
+    return datetime.fromtimestamp(shown_ms(at) / MS_PER_S, UTC).strftime("%Y-%m-%d")
 
 
 def minute(at: int) -> str:
     """The minute of ``at`` (Unix milliseconds) in UTC, ``YYYY-MM-DD HH:MM``: where a day holds more than one thing."""
-    return datetime.fromtimestamp(at / MS_PER_S, UTC).strftime("%Y-%m-%d %H:%M")
+    return datetime.fromtimestamp(shown_ms(at) / MS_PER_S, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def frame(view: NoteView) -> str:

@@ -8,6 +8,8 @@ wall clock that was set back changes no order.
 import uuid
 from typing import Final
 
+from memd_daemon.limits import HYBRID_TIME_MAX
+
 UID_BYTES: Final = 16
 NO_UID: Final = bytes(UID_BYTES)
 
@@ -44,3 +46,13 @@ def hybrid_next(last: int, wall_ms: int) -> int:
 def hybrid_ms(hybrid: int) -> int:
     """The milliseconds part of a hybrid time."""
     return hybrid >> _COUNTER_BITS
+
+
+def is_time(unix_ms: int) -> bool:
+    """Whether a clock that memd goes by can have shown it: from 1970 to the year 6429."""
+    return 0 <= unix_ms <= hybrid_ms(HYBRID_TIME_MAX)
+
+
+def shown_ms(unix_ms: int) -> int:
+    """The nearest such time: what a calendar has a day for, whatever a row says."""
+    return min(max(unix_ms, 0), hybrid_ms(HYBRID_TIME_MAX))

@@ -20,12 +20,11 @@ from typing import Final
 
 import msgspec
 
-from memd_daemon import limits
 from memd_daemon.model import event as ev
 from memd_daemon.model import fold
 from memd_daemon.model.event import Stored
 from memd_daemon.model.fold import Effect
-from memd_daemon.model.ids import hybrid_ms
+from memd_daemon.model.ids import is_time
 from memd_daemon.model.setting_keys import IGNORE, KEYS, NOT_PAUSED, ONLY, OPEN_END, PAUSE, Value, covers
 from memd_daemon.model.words import Actor
 
@@ -201,7 +200,7 @@ def _change(stored: Stored, store: bytes) -> Change | None:
     event = stored.event
     if stored.store != store or event.note != store or (event.actor == Actor.HUMAN and not stored.signed):
         return None
-    if not 0 <= event.at <= hybrid_ms(limits.HYBRID_TIME_MAX):
+    if not is_time(event.at):
         return None
     try:
         payload = ev.payload_of(event)

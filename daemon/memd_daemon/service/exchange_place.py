@@ -35,7 +35,8 @@ from memd_daemon.store.backup_refused import (
     NotReadable,
 )
 from memd_daemon.store.check import verify
-from memd_daemon.store.exchange_in import Incoming, Reader, Redact
+from memd_daemon.store.exchange_in import Incoming, Redact
+from memd_daemon.store.exchange_read import Named, Reader
 from memd_daemon.store.fault import REINDEX, Fault
 from memd_daemon.store.group import GroupStore
 from memd_daemon.store.lmdb_log import open_ledger, open_store
@@ -61,10 +62,11 @@ class Place:
         self.say = say
         self.person = person
 
-    def staging(self, failing: ExitStack) -> Path:
-        """A folder for what is to be put in place; it goes again unless ``failing`` is let off."""
+    def staging(self, whole: ExitStack, failing: ExitStack) -> Path:
+        """A folder for what is to be put in place, nobody else's as long as ``whole``; it goes again unless ``failing`` is let
+        off."""
         fs.prepare(self.home)
-        folder = backup_swap.staging(self.home, self.now_ms())
+        folder = backup_swap.staging(self.home, self.now_ms(), whole)
         failing.callback(backup_swap.drop_staged, folder)
         return folder
 
@@ -80,8 +82,8 @@ def restore(place: Place, path: Path, *, damaged: bool = False, with_forgotten: 
     """Puts what a backup, or a folder that was kept, holds in the place of the store. Raises what backup_refused.py and fs.py
     name."""
     place.person("A restore")
-    with ExitStack() as failing:
-        folder = place.staging(failing)
+    with ExitStack() as whole, ExitStack() as failing:
+        folder = place.staging(whole, failing)
         manifest = _typed(folder, lambda: backup.unpack(path, folder, lambda at, of: place.say("reading", at, of)))
         backup.refuse_unopenable(path, folder, damaged=damaged)
         place.say("checking", 0, 0)
@@ -208,9 +210,9 @@ def take_in(place: Place, stream: BinaryIO, redact: Redact, *, skip_wrong: bool 
     reader = Reader(stream)
     first = reader.raw()
     head = _head_of(first)
-    with ExitStack() as failing, place.hold():
+    with ExitStack() as whole, ExitStack() as failing, place.hold():
         told = place.settled()
-        folder = place.staging(failing)
+        folder = place.staging(whole, failing)
         relation = _begun(place, folder, head)
         made = _taken_in(place, folder, head, relation, reader, first, redact, skip_wrong=skip_wrong)
         kept = backup_swap.swap(place.home, folder) if made.is_news else None
@@ -228,7 +230,7 @@ def _head_of(raw: bytes) -> ln.Head:
     """The first line. Raises NotAnExport, ExportNewer."""
     try:
         told = ln.decode_loosely(raw)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise NotAnExport("its first line is not that of one") from error
     if told.get("is") != "memd-export":
         raise NotAnExport("its first line is not that of one")
@@ -301,13 +303,13 @@ def _taken_in(
     try:
         before, keys_before = _counts(store), _keys(store)
         incoming = Incoming(store, redact, is_new=relation == "new", is_same=relation == "same")
-        taken, of = incoming.taken, head.notes + head.commits + head.events + head.turns
+        taken = incoming.taken
         try:
             lines = reader.rest(first, taken)
-            incoming.take(lines, head.last_turn, lambda at: place.say("taking in", at, max(at, of)))
+            incoming.take(lines, head.last_turn, lambda: place.say("taking in", reader.done_bytes, reader.size))
         except OSError as error:
             raise NotReadable("the export", error.strerror or error) from error
-        if taken.wrong and not skip_wrong:
+        if taken.wrong.count and not skip_wrong:
             raise ImportWrong(*_wrong(taken.wrong))
         if not _keys(store) <= keys_before:
             place.person("This import")
@@ -326,11 +328,11 @@ def _taken_in(
         texts=taken.texts,
         turns=taken.turns,
         turns_left=taken.turns_left,
-        withheld=[words.numbered(*one) for one in taken.withheld[: limits.IMPORT_TOLD_MAX]],
-        withheld_count=len(taken.withheld),
+        withheld=[words.numbered(*one) for one in taken.withheld.first],
+        withheld_count=taken.withheld.count,
         forgotten=taken.forgotten,
-        wrong=[words.numbered(*one) for one in sorted(taken.wrong)[: limits.IMPORT_TOLD_MAX]],
-        wrong_count=len(taken.wrong),
+        wrong=[words.numbered(*one) for one in sorted(taken.wrong.first)],
+        wrong_count=taken.wrong.count,
         faults=len(faults),
         told=_told(relation, taken.turns, taken.turns_left),
     )
@@ -348,12 +350,12 @@ def _told(relation: str, turns: int, left: int) -> list[str]:
     return told
 
 
-def _wrong(found: list[tuple[int, str]]) -> tuple[str, str, str]:
+def _wrong(found: Named) -> tuple[str, str, str]:
     """(how many, is or are, the first of them)."""
-    first = "; ".join(words.numbered(*one) for one in sorted(found)[: limits.IMPORT_TOLD_MAX])
-    more = len(found) - limits.IMPORT_TOLD_MAX
-    lines = f"{len(found)} line{'' if len(found) == 1 else 's'}"
-    return lines, "is" if len(found) == 1 else "are", f"{first}; and {more} more" if more > 0 else first
+    first = "; ".join(words.numbered(*one) for one in sorted(found.first))
+    more = found.count - len(found.first)
+    lines = f"{found.count} line{'' if found.count == 1 else 's'}"
+    return lines, "is" if found.count == 1 else "are", f"{first}; and {more} more" if more > 0 else first
 
 
 def _hold_notes(folder: Path, held: list[BurstNote]) -> bool:

@@ -11,7 +11,7 @@ from memd_daemon.frames import words
 from memd_daemon.frames.attested import why_not_typed
 from memd_daemon.frames.show import proposed, shown
 from memd_daemon.model.delivery import NOTICES_UID, POLICY_UID, Delivery
-from memd_daemon.model.ids import NO_UID, uid_text
+from memd_daemon.model.ids import NO_UID, shown_ms, uid_text
 from memd_daemon.model.note import Note, Revocation
 from memd_daemon.model.turn import Turn
 from memd_daemon.model.view import EvidenceView, FullView, NoteView, ReasonView, RevisionView
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 def iso(unix_ms: int) -> str:
     """UTC as ISO 8601 to the second; "" for never."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_ms / limits.MS_PER_S)) if unix_ms else ""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(shown_ms(unix_ms) / limits.MS_PER_S)) if unix_ms else ""
 
 
 def note_out(parts: Parts, snapshot: Snapshot, view: NoteView) -> api.NoteOut:

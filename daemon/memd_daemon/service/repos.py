@@ -27,7 +27,7 @@ from memd_daemon.ground.repository import (
     real_path,
     root_commits,
 )
-from memd_daemon.model.ids import uid_text
+from memd_daemon.model.ids import UID_BYTES, uid_text
 from memd_daemon.service.names import is_safe, name_kept
 from memd_daemon.service.parts import Parts
 from memd_daemon.store.port import Snapshot, Txn
@@ -166,8 +166,14 @@ def _path_of(checkout: Checkout) -> str:
     return checkout.common or checkout.root
 
 
+def _named(snapshot: Snapshot, family: str, value: str) -> bytes | None:
+    """The repository that a row of the table names; none where the row holds no uid: it was damaged, and the next look mends it."""
+    uid = snapshot.setting(_key(family, value))
+    return uid if uid is not None and len(uid) == UID_BYTES else None
+
+
 def _uid_at(snapshot: Snapshot, checkout: Checkout) -> bytes | None:
-    return snapshot.setting(_key("common", _path_of(checkout)))
+    return _named(snapshot, "common", _path_of(checkout))
 
 
 def _first_look(parts: Parts, checkout: Checkout) -> bytes:
@@ -175,7 +181,7 @@ def _first_look(parts: Parts, checkout: Checkout) -> bytes:
     roots = _roots_if_needed(checkout)
 
     def work(txn: Txn) -> bytes:
-        found = txn.setting(_key("common", path)) or _elsewhere(txn, checkout, roots)
+        found = _named(txn, "common", path) or _elsewhere(txn, checkout, roots)
         uid = found or parts.new_uid()
         txn.put_setting(_key("common", path), uid)
         if checkout.remote:
@@ -206,7 +212,7 @@ def _put_roots(txn: Txn, roots: tuple[str, ...], uid: bytes) -> None:
 
 def _claim(txn: Txn, key: str, uid: bytes) -> None:
     """The key names this repository unless it names another."""
-    if txn.setting(key) is None:
+    if len(txn.setting(key) or b"") != UID_BYTES:
         txn.put_setting(key, uid)
 
 
@@ -216,7 +222,10 @@ def _about(uid: bytes) -> str:
 
 def _known(snapshot: Snapshot, uid: bytes) -> Known | None:
     about = snapshot.setting(_about(uid))
-    return None if about is None else msgspec.msgpack.decode(about, type=Known)
+    try:
+        return None if about is None else msgspec.msgpack.decode(about, type=Known)
+    except (msgspec.MsgspecError, RecursionError):  # a damaged row: what it knew is learned again
+        return None
 
 
 def _seen_at(snapshot: Snapshot, uid: bytes, path: str) -> Known:
@@ -242,20 +251,20 @@ def _elsewhere(snapshot: Snapshot, checkout: Checkout, roots: tuple[str, ...]) -
     by_remote = _by_remote(snapshot, checkout)
     if by_remote is not None:
         return by_remote
-    sharers = {uid for root in roots for _, uid in snapshot.settings(f"{_key('root', root)}/")}
+    sharers = {uid for root in roots for _, uid in snapshot.settings(f"{_key('root', root)}/") if len(uid) == UID_BYTES}
     gone = [uid for uid in sorted(sharers) if _is_gone(snapshot, uid)]
     if len(gone) == 1:
         return gone[0]
     began_here = checkout.common == f"{checkout.root}/.git"
-    return snapshot.setting(_key("common", checkout.root)) if began_here else None
+    return _named(snapshot, "common", checkout.root) if began_here else None
 
 
 def _by_remote(snapshot: Snapshot, checkout: Checkout) -> bytes | None:
     if not checkout.remote:
         return None
-    by_remote = snapshot.setting(_key("remote", checkout.remote))
+    by_remote = _named(snapshot, "remote", checkout.remote)
     if by_remote is None and checkout.remote.startswith("/"):
-        return snapshot.setting(_key("common", checkout.remote))
+        return _named(snapshot, "common", checkout.remote)
     return by_remote
 
 
@@ -266,13 +275,14 @@ def is_named(snapshot: Snapshot, place: Place, named: str) -> bool:
     """
     if named.startswith("/"):
         real = real_path(named)
-        keys = [_key("common", path) for path in (real, f"{real}/.git")]
+        names = [("common", path) for path in (real, f"{real}/.git")]
         here = f"{place.checkout.root}/{place.inside}"
         if here.startswith(real.rstrip("/") + "/"):
             return True
     else:
-        keys = [_key("remote", remote) for remote in (normalize_remote(named), _bare_remote(named))]
-    return any(found and place.scope == f"repo:{uid_text(found)}" for found in map(snapshot.setting, keys))
+        names = [("remote", remote) for remote in (normalize_remote(named), _bare_remote(named))]
+    found = (_named(snapshot, *name) for name in names)
+    return any(uid is not None and place.scope == f"repo:{uid_text(uid)}" for uid in found)
 
 
 def _bare_remote(named: str) -> str:

@@ -17,6 +17,7 @@ the place of a file: the two environments as they lie in it.
 
 import hashlib
 import os
+import shutil
 import stat
 import tarfile
 from collections.abc import Callable, Iterator
@@ -27,7 +28,14 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from memd_daemon import errors
-from memd_daemon.limits import BACKUP_FORMAT, BACKUP_MANIFEST_MAX_BYTES, FILE_BLOCK_BYTES, STORE_FORMAT, TAR_BLOCK_BYTES
+from memd_daemon.limits import (
+    BACKUP_FORMAT,
+    BACKUP_MANIFEST_MAX_BYTES,
+    DISK_FULL_BYTES,
+    FILE_BLOCK_BYTES,
+    STORE_FORMAT,
+    TAR_BLOCK_BYTES,
+)
 from memd_daemon.model.ids import uid_text
 from memd_daemon.store import fs, keys
 from memd_daemon.store.backup_refused import BackupDamaged, BackupFaulty, BackupNewer, NotABackup, NotReadable
@@ -180,7 +188,14 @@ class _Archive:
         told = self._read(size) if size == _DIGEST_CHARS else b""
         if told != found.encode():
             raise BackupDamaged(self._path, "its digest is not that of what is in it")
+        self._refuse_more()
         return manifest
+
+    def _refuse_more(self) -> None:
+        """Behind the digest there are zeros, as many as who copied the archive wanted, and nothing else."""
+        while raw := self._some(FILE_BLOCK_BYTES):
+            if raw.strip(b"\0"):
+                raise BackupDamaged(self._path, "there is more behind its end")
 
     def _manifest(self) -> Manifest:
         size = self._head(MANIFEST)
@@ -192,7 +207,7 @@ class _Archive:
             told = msgspec.json.decode(raw, type=dict[str, Any])
             self._refuse_newer(told)
             return msgspec.convert(told, type=Manifest)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise NotABackup(self._path, "its manifest cannot be read") from error
 
     def _refuse_newer(self, told: dict[str, Any]) -> None:
@@ -218,6 +233,11 @@ class _Archive:
         return head.size
 
     def _copy(self, size: int, target: Path) -> None:
+        """Raises BackupDamaged, StoreFull: before anything is written, so that the daemon beside it keeps its room."""
+        if size > self._size - self._done:
+            raise BackupDamaged(self._path, "it was cut short")
+        if size > shutil.disk_usage(target.parent).free - DISK_FULL_BYTES:
+            raise errors.StoreFull
         with target.open("xb") as file:
             os.fchmod(file.fileno(), _MODE)
             for chunk in self._chunks(size):
@@ -237,10 +257,7 @@ class _Archive:
     def _read(self, size: int) -> bytes:
         raw = b""
         while len(raw) < size:
-            try:
-                more = os.read(self._descriptor, size - len(raw))
-            except OSError as error:
-                raise NotReadable(self._path, error.strerror or error) from error
+            more = self._some(size - len(raw))
             if not more:
                 if self._done == 0:
                     raise NotABackup(self._path, "it does not begin as one does")
@@ -250,6 +267,12 @@ class _Archive:
         self._digest.update(raw)
         self._tell(self._done, self._size)
         return raw
+
+    def _some(self, size: int) -> bytes:
+        try:
+            return os.read(self._descriptor, size)
+        except OSError as error:
+            raise NotReadable(self._path, error.strerror or error) from error
 
 
 def _copy_kept(path: Path, folder: Path, tell: Tell) -> None:

@@ -10,16 +10,20 @@ A new store holds the empty file ``incoming`` while it is not in use. So after a
 steps, a staged folder can be told from one whose store was exchanged already: `settle` removes the one and finishes the other.
 Either way the home has the old store or the new one, never a part of either.
 
+Whoever makes a store ready holds a lock on the folder that it is made in, which ends with him: what another is at work in is let
+be.
+
 Whoever calls has the daemon's locks (memd_daemon/holder.py).
 """
 
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -41,18 +45,46 @@ def _no_word(step: str) -> None:
     """Nobody follows the steps."""
 
 
-def staging(home: Path, now_ms: int) -> Path:
-    """A new folder for what is to be put in place. Raises OSError, FolderUnsafe, StoreFull, StoreReadOnly."""
+def staging(home: Path, now_ms: int, whole: contextlib.ExitStack | None = None) -> Path:
+    """A new folder for what is to be put in place, this process's own as long as ``whole``.
+
+    Raises OSError, FolderUnsafe, StoreFull, StoreReadOnly.
+    """
     kept = fs.prepare(home, KEPT)
     when = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime(now_ms // 1000))
     for further in ("", *(f"-{n}" for n in range(1, 1000))):
         folder = kept / f"{when}{further}{STAGED}"
         if not (kept / folder.name.removesuffix(STAGED)).exists():
-            with contextlib.suppress(FileExistsError):
+            with contextlib.suppress(
+                FileExistsError, FileNotFoundError
+            ):  # another has it, or saw nobody's and dropped it
                 folder.mkdir(mode=fs.DIRECTORY_MODE)
-                _mark(folder)
+                with contextlib.ExitStack() as own:
+                    own.enter_context(_claimed(folder))
+                    _mark(folder)
+                    if whole is not None:
+                        whole.push(own.pop_all())
                 return folder
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(kept / when))
+
+
+@contextlib.contextmanager
+def _claimed(folder: Path, how: int = 0) -> Iterator[None]:
+    """The lock of the folder, whatever it is called by the end. ``how``: LOCK_NB raises BlockingIOError where another has it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | how)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _is_claimed(folder: Path) -> bool:
+    try:
+        with _claimed(folder, fcntl.LOCK_NB):
+            return False
+    except BlockingIOError:
+        return True
 
 
 def drop(folder: Path) -> None:
@@ -77,6 +109,8 @@ def settle(home: Path, own: Path | None = None) -> list[Path]:
     """Finishes or takes back what was broken off before; gives the folders that were kept by it. ``own``: the caller's, let be."""
     found: list[Path] = []
     for folder in sorted(set((home / KEPT).glob(f"*{STAGED}")) - {own}):
+        if _is_claimed(folder):
+            continue
         if _is_staged(folder):
             drop(folder)
         else:

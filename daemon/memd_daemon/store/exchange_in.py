@@ -16,140 +16,41 @@ such a note had under another note's name. Each is counted and named by its line
 **What is wrong** is named by its line and passed over; whether the rest is then worth having, the caller decides.
 """
 
-import hashlib
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import BinaryIO, Final
+from typing import Final
 
 import msgspec
 
 from memd_daemon.errors import BadRequest, CommitForked
 from memd_daemon.limits import (
     IMPORT_BATCH_EVENTS,
-    IMPORT_LINE_MAX_BYTES,
+    IMPORT_NUMBER_MAX,
     IMPORT_TEXT_MAX_BYTES,
     NAMES_KNOWN_MAX,
     SALT_BYTES,
 )
 from memd_daemon.model import event as ev
 from memd_daemon.model.burst import BurstNote
-from memd_daemon.model.ids import UID_BYTES
+from memd_daemon.model.ids import UID_BYTES, is_time
 from memd_daemon.store import exchange_lines as ln
 from memd_daemon.store import keys, turn_rows
+from memd_daemon.store.exchange_read import UNREADABLE, Group, Named, Taken, grouped
 from memd_daemon.store.group import GroupStore
 from memd_daemon.store.log_read import BROKEN, decode_header
 from memd_daemon.store.log_write import LogTxn
 
 IMPORTED_TURNS: Final = "exchange/turns"
+"""The local fact that holds the number of the last turn that came by an import."""
 FORKED: Final = (
     "this commit is another one than the one of its number that is here: both homes went on from one store, and no import makes "
     "those one again"
 )
-"""The local fact that holds the number of the last turn that came by an import."""
 
 _encoder: Final = msgspec.msgpack.Encoder()
-_NUMBER_MAX: Final = (1 << 63) - 1  # half of what a key has room for
 
 Redact = Callable[[str], str]
-
-
-class Group(msgspec.Struct, kw_only=True):
-    """A commit with its events and their texts, each with the number of its line."""
-
-    at: int
-    commit: ln.Commit
-    events: list[tuple[int, ln.EventLine, list[tuple[int, ln.Text]]]]
-
-
-class Taken(msgspec.Struct, kw_only=True):
-    """What came of the lines so far."""
-
-    lines: int = 0
-    commits: int = 0
-    events: int = 0
-    texts: int = 0
-    turns: int = 0
-    turns_left: int = 0
-    others: int = 0  # numbers, facts and held notes that were taken
-    forgotten: int = 0
-    withheld: list[tuple[int, str]] = []
-    wrong: list[tuple[int, str]] = []
-    held: list[BurstNote] = []
-
-    @property
-    def is_news(self) -> bool:
-        return any((self.commits, self.events, self.texts, self.turns, self.others))
-
-    def add(self, other: "Taken") -> None:
-        for field in ("commits", "events", "texts", "turns", "turns_left", "others", "forgotten"):
-            setattr(self, field, getattr(self, field) + getattr(other, field))
-        self.withheld += other.withheld
-        self.wrong += other.wrong
-        self.held += other.held
-
-
-class Reader:
-    """The lines of a stream, in their order, digest and end checked. ``taken`` is told what is wrong with them."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._digest = hashlib.sha256()
-        self.number = 0
-
-    def raw(self) -> bytes:
-        """The next line; b"" at the end."""
-        line = self._stream.readline(IMPORT_LINE_MAX_BYTES + 1)
-        self.number += bool(line)
-        return line
-
-    def skip_rest(self, line: bytes) -> None:
-        while line and not line.endswith(b"\n"):
-            line = self._stream.readline(IMPORT_LINE_MAX_BYTES)
-
-    def rest(self, first: bytes, taken: Taken) -> Iterator[tuple[int, ln.AnyLine]]:
-        """Every line but the first and the end, each with its number. ``first``: the raw first one."""
-        self._digest.update(first)
-        rank, ended = 0, False
-        while raw := self.raw():
-            if ended:
-                taken.wrong.append((self.number, "stands behind the end"))
-                return
-            line = self._read(raw, taken)
-            if line is None:
-                continue
-            if ln.ORDER[type(line)] < max(rank, 1):
-                taken.wrong.append((self.number, "stands in the wrong place"))
-                continue
-            rank = ln.ORDER[type(line)]
-            if isinstance(line, ln.End):
-                ended = True
-                self._check_end(line, taken)
-            else:
-                yield self.number, line
-        if not ended:
-            taken.wrong.append((self.number + 1, "is missing: the export was cut off before its end"))
-        taken.lines = self.number
-
-    def _read(self, raw: bytes, taken: Taken) -> ln.AnyLine | None:
-        if len(raw) > IMPORT_LINE_MAX_BYTES:
-            self.skip_rest(raw)
-            taken.wrong.append((self.number, "is too long"))
-            return None
-        try:
-            line = ln.decode(raw)
-        except BROKEN:
-            line = None
-            taken.wrong.append((self.number, "is no line of an export"))
-        if not isinstance(line, ln.End):
-            self._digest.update(raw)
-        return line
-
-    def _check_end(self, end: ln.End, taken: Taken) -> None:
-        if end.lines != self.number - 1:
-            taken.wrong.append((self.number, f"says {end.lines} lines before it, and there are {self.number - 1}"))
-        elif end.sha256 != self._digest.hexdigest():
-            taken.wrong.append((self.number, "has another digest than the lines before it: some were changed"))
 
 
 class Incoming:
@@ -165,19 +66,19 @@ class Incoming:
         self._lost = _texts_forgotten(store)
         self.taken = Taken()
 
-    def take(self, lines: Iterator[tuple[int, ln.AnyLine]], last_turn: int, tell: Callable[[int], None]) -> None:
-        """All of them, in commits of the store. Raises StoreFull."""
+    def take(self, lines: Iterator[tuple[int, ln.AnyLine]], last_turn: int, tell: Callable[[], None]) -> None:
+        """All of them, in commits of the store, each of which is told. Raises StoreFull."""
         batch: list[Group | tuple[int, ln.AnyLine]] = []
         weight = 0
-        for group in _grouped(lines, self.taken):
+        for group in grouped(lines, self.taken):
             batch.append(group)
             weight += 1 + (len(group.events) if isinstance(group, Group) else 0)
             if weight >= IMPORT_BATCH_EVENTS:
                 self._write(batch)
-                tell(group.at if isinstance(group, Group) else group[0])
+                tell()
                 batch, weight = [], 0
         self._write(batch)
-        self.taken.wrong += self._store.write(lambda txn: self._close(txn, last_turn))
+        self.taken.wrong.join(self._store.write(lambda txn: self._close(txn, last_turn)))
 
     def _write(self, batch: Sequence[Group | tuple[int, ln.AnyLine]]) -> None:
         def work(txn: LogTxn) -> Taken:
@@ -206,13 +107,13 @@ class Incoming:
             had = txn.kv.count(keys.EVENTS)
             txn.receive(commit.header, digests, pairs)
         except BadRequest as error:
-            found.wrong.append((group.at, f"this commit cannot be taken: {error.args[0]}"))
+            found.wrong.add(group.at, f"this commit cannot be taken: {error.args[0]}")
             return
         except CommitForked:
-            found.wrong.append((group.at, FORKED))
+            found.wrong.add(group.at, FORKED)
             return
         except (*BROKEN, ValueError, struct.error):
-            found.wrong.append((group.at, "this commit cannot be read"))
+            found.wrong.add(group.at, "this commit cannot be read")
             return
         found.commits += txn.kv.count(keys.COMMITS) - before
         found.events += txn.kv.count(keys.EVENTS) - had
@@ -236,10 +137,11 @@ class Incoming:
         kept = []
         for number, event, texts in group.events:
             what = self._against(event, digests, pairs)
-            if what:
-                found.wrong.append((number, what))
-            elif self._holds_secret(event):
-                found.withheld.append((number, "an event with what looks like a credential in a name"))
+            secret = not what and self._holds_secret(event)
+            if what or secret is None:
+                found.wrong.add(number, what or "is an event that cannot be read")
+            elif secret:
+                found.withheld.add(number, "an event with what looks like a credential in a name")
             else:
                 pairs[event.index] = (event.body, event.sig)
                 kept.append((event, texts))
@@ -257,8 +159,12 @@ class Incoming:
             return "says something else than the event that it holds"
         return ""
 
-    def _holds_secret(self, event: ln.EventLine) -> bool:
-        return not all(map(self._is_clean, ln.words_in(msgspec.msgpack.decode(event.body))))
+    def _holds_secret(self, event: ln.EventLine) -> bool | None:
+        """None where it cannot be read: whoever read the note later would fare no better."""
+        try:
+            return not all(map(self._is_clean, ln.words_in(msgspec.msgpack.decode(event.body))))
+        except UNREADABLE:
+            return None
 
     # --- texts
 
@@ -269,17 +175,17 @@ class Incoming:
             digest, salt = _bytes_of(text.digest), _bytes_of(text.salt)
             raw = text.text.encode()
             if digest not in named:
-                found.wrong.append((number, "is a text that its event does not name"))
+                found.wrong.add(number, "is a text that its event does not name")
             elif len(raw) > IMPORT_TEXT_MAX_BYTES:
-                found.wrong.append((number, "is a text that is too long"))
+                found.wrong.add(number, "is a text that is too long")
             elif len(salt) != SALT_BYTES or ev.blob_digest(salt, raw) != digest:
-                found.wrong.append((number, "is not the text that its event names"))
+                found.wrong.add(number, "is not the text that its event names")
             elif digest in self._lost or (note is not None and note.forgotten):
                 found.forgotten += 1
             elif txn.text(digest) is not None:
                 continue
             elif self._redact(text.text) != text.text:
-                found.withheld.append((number, "a text with what looks like a credential"))
+                found.withheld.add(number, "a text with what looks like a credential")
             else:
                 txn.put_text(text.text, salt)
                 found.texts += 1
@@ -293,18 +199,18 @@ class Incoming:
             self._turn(txn, number, line, found)
         elif isinstance(line, ln.Fact):
             self._fact(txn, number, line, found)
-        elif isinstance(line, ln.Held) and (self._is_new or self._is_same):
-            found.held.append(line.burst)
+        elif isinstance(line, ln.Held):
+            self._held(txn, number, line.burst, found)
 
     def _number(self, txn: LogTxn, number: int, line: ln.Number, found: Taken) -> None:
         uid = _bytes_of(line.note)
         if not (self._is_new or self._is_same) or txn.id_of(uid) is not None:
             return
-        if len(uid) != UID_BYTES or not 0 < line.id <= _NUMBER_MAX:
-            found.wrong.append((number, "is no number of a note"))
+        if len(uid) != UID_BYTES or not 0 < line.id <= IMPORT_NUMBER_MAX:
+            found.wrong.add(number, "is no number of a note")
         elif line.id <= _last(txn, keys.IDS):
             if self._is_new:
-                found.wrong.append((number, "is a number that another note has"))
+                found.wrong.add(number, "is a number that another note has")
         else:
             txn.kv.put(keys.IDS, keys.number(line.id), uid)
             txn.kv.put(keys.ALIASES, uid, keys.number(line.id))
@@ -316,19 +222,19 @@ class Incoming:
         if not self._is_new:
             found.turns_left += 1
             return
-        if not _last(txn, keys.TURNS) < turn.number <= _NUMBER_MAX or len(turn.uid) != UID_BYTES:
-            found.wrong.append((number, "is a turn whose number does not follow the one before it"))
+        if not _last(txn, keys.TURNS) < turn.number <= IMPORT_NUMBER_MAX or len(turn.uid) != UID_BYTES:
+            found.wrong.add(number, "is a turn whose number does not follow the one before it")
             return
-        if turn.crc and turn.crc != turn_rows.crc_of(turn):
-            found.wrong.append((number, "is not the turn that was stored"))
+        if not is_time(turn.at) or (turn.crc and turn.crc != turn_rows.crc_of(turn)):
+            found.wrong.add(number, "is not the turn that was stored")
             return
         aside = msgspec.to_builtins(msgspec.structs.replace(turn, text=""), builtin_types=(bytes,))
         if not all(map(self._is_clean, ln.words_in(aside))):
-            found.withheld.append((number, "a turn with what looks like a credential in a name"))
+            found.withheld.add(number, "a turn with what looks like a credential in a name")
             return
         words = self._redact(turn.text)
         if words != turn.text:
-            found.withheld.append((number, "what looks like a credential in a turn"))
+            found.withheld.add(number, "what looks like a credential in a turn")
             turn = msgspec.structs.replace(turn, text=words)
             turn = msgspec.structs.replace(turn, crc=turn_rows.crc_of(turn))
         txn.kv.put(keys.TURNS, keys.number(turn.number), _encoder.encode(turn))
@@ -342,24 +248,40 @@ class Incoming:
         if not (self._is_new or self._is_same):
             return
         if not line.name.startswith(ln.PORTABLE_FACTS) or not 0 < len(line.name.encode()) <= keys.KEY_MAX_BYTES:
-            found.wrong.append((number, "is a fact that no export holds"))
+            found.wrong.add(number, "is a fact that no export holds")
+        elif not ln.is_fact(line.name, line.value):
+            found.wrong.add(number, "is a fact that says nothing")
         elif not all(map(self._is_clean, (line.name, *_words_of(line.value)))):
-            found.withheld.append((number, "a fact with what looks like a credential"))
+            found.withheld.add(number, "a fact with what looks like a credential")
         elif txn.setting(line.name) is None:
             txn.put_setting(line.name, line.value)
             found.others += 1
 
-    def _close(self, txn: LogTxn, last_turn: int) -> list[tuple[int, str]]:
+    def _held(self, txn: LogTxn, number: int, burst: BurstNote, found: Taken) -> None:
+        if not (self._is_new or self._is_same) or not _has_events(txn, burst.note):
+            return  # the note of an event that stayed out, or of another store
+        if not (burst.others >= 0 and is_time(burst.at) and is_time(burst.cleared_at)):
+            found.wrong.add(number, "holds a note as memd holds none")
+        elif not all(map(self._is_clean, ln.words_in(msgspec.to_builtins(burst, builtin_types=(bytes,))))):
+            found.withheld.add(number, "a held note with what looks like a credential in a name")
+        else:
+            found.held.append(burst)
+
+    def _close(self, txn: LogTxn, last_turn: int) -> Named:
         """Numbers that stand for no note at all go again; no number of a turn is given twice."""
-        if self._is_new and (given := max(min(last_turn, _NUMBER_MAX), _last(txn, keys.TURNS))) > 0:
+        found = Named()
+        if not 0 <= last_turn <= IMPORT_NUMBER_MAX:
+            found.add(1, "gives a last turn that no store has")
+        elif self._is_new and (given := max(last_turn, _last(txn, keys.TURNS))) > 0:
             txn.kv.put(keys.META, keys.META_TURN, keys.number(given))
         empty = [(key, uid) for key, uid in txn.kv.scan(keys.IDS) if self.taken.others and not _has_events(txn, uid)]
         for key, uid in empty:
             for table, row in ((keys.IDS, key), (keys.ALIASES, uid), (keys.UNEMBEDDED, key), (keys.UNWANTED, key)):
                 txn.kv.delete(table, row)
-        if self.taken.withheld:  # an event that stayed out was all there is of its note
-            return []
-        return [(0, f"the number {keys.of_number(key)} stands for no note") for key, _ in empty]
+        if not self.taken.withheld.count:  # else an event that stayed out may be all there is of its note
+            for key, _ in empty:
+                found.add(0, f"the number {keys.of_number(key)} stands for no note")
+        return found
 
 
 def _last(txn: LogTxn, table: str) -> int:
@@ -371,26 +293,6 @@ def _last(txn: LogTxn, table: str) -> int:
 def _has_events(txn: LogTxn, uid: bytes) -> bool:
     first = txn.kv.seek(keys.SUBJECTS, uid)
     return first is not None and first[0].startswith(uid)
-
-
-def _grouped(lines: Iterator[tuple[int, ln.AnyLine]], taken: Taken) -> Iterator[Group | tuple[int, ln.AnyLine]]:
-    """Each commit with what belongs to it; every other line by itself."""
-    group: Group | None = None
-    for number, line in lines:
-        if isinstance(line, ln.EventLine) and group is not None:
-            group.events.append((number, line, []))
-        elif isinstance(line, ln.Text) and group is not None and group.events:
-            group.events[-1][2].append((number, line))
-        elif isinstance(line, ln.EventLine | ln.Text):
-            taken.wrong.append((number, "belongs to nothing before it"))
-        else:
-            if group is not None:
-                yield group
-            group = Group(at=number, commit=line, events=[]) if isinstance(line, ln.Commit) else None
-            if group is None:
-                yield number, line
-    if group is not None:
-        yield group
 
 
 def _texts_forgotten(store: GroupStore) -> frozenset[bytes]:
@@ -415,5 +317,5 @@ def _words_of(value: bytes) -> list[str]:
     """What may be read in a fact's value: a uid has nothing, a packed value its texts."""
     try:
         return [*ln.words_in(msgspec.msgpack.decode(value)), value.decode("utf-8", "replace")]
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return [value.decode("utf-8", "replace")]

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from memd_daemon.model.burst import BurstNote
+from memd_daemon.model.ids import UID_BYTES
 from memd_daemon.model.turn import Raised, Turn
 
 
@@ -98,6 +99,27 @@ AnyLine = Head | Number | Commit | EventLine | Text | TurnLine | Fact | Held | E
 
 PORTABLE_FACTS: Final = ("repo/", "commit/")
 """How the names of local facts begin that hold elsewhere too; the others are of this machine and its daemon."""
+
+_ABOUT: Final = "repo/about/"
+
+
+class _About(msgspec.Struct, frozen=True, kw_only=True):
+    """As much of what is known of a repository as every reader needs (service/repos.py)."""
+
+    uid: bytes
+    path: str
+    others: tuple[str, ...] = ()
+
+
+def is_fact(name: str, value: bytes) -> bool:
+    """Whether a portable fact says what its readers expect: what is known of a repository, else the uid of one or of a note."""
+    if not name.startswith(_ABOUT):
+        return len(value) == UID_BYTES
+    try:
+        return len(msgspec.msgpack.decode(value, type=_About).uid) == UID_BYTES
+    except (msgspec.MsgspecError, RecursionError):
+        return False
+
 
 ORDER: Final[dict[type[Line], int]] = {
     Head: 0, Number: 1, Commit: 2, EventLine: 2, Text: 2, TurnLine: 3, Fact: 4, Held: 5, End: 6,

@@ -16,7 +16,7 @@ from memd_daemon.limits import COMMIT_EVENTS_MAX, HYBRID_TIME_MAX, SALT_BYTES
 from memd_daemon.model import event as ev
 from memd_daemon.model import fold, trust
 from memd_daemon.model.event import GENESIS, Header, Stored
-from memd_daemon.model.ids import UID_BYTES, hybrid_next, uuid7
+from memd_daemon.model.ids import UID_BYTES, hybrid_next, is_time, uuid7
 from memd_daemon.model.note import Note, decode_note, encode_note
 from memd_daemon.model.proof import needs_signature
 from memd_daemon.model.turn import Raised, Turn
@@ -166,6 +166,8 @@ class LogTxn(LogSnapshot):
                     event = decode_stored(encode_row(*pair), head, index).event
                     if (len(event.uid), len(event.note)) != (UID_BYTES, UID_BYTES):
                         raise BadRequest(f"event {index} names no subject")
+                    if not is_time(event.at):
+                        raise BadRequest(f"event {index} is of a time that no clock shows")
         except (*BROKEN, IndexError) as error:
             raise BadRequest(f"a commit that cannot be read: {error}") from error
         sized = (len(head.uid), len(head.store), len(head.origin), len(head.prev)) == (*(UID_BYTES,) * 3, len(GENESIS))
