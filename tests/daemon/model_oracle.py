@@ -345,6 +345,7 @@ def amended(note: Note, deed: Deed, p: Any) -> Note | None:
         anchors=note.anchors if p.anchors is None else p.anchors,
         scope=scope,
         under=under,
+        scope_signed=deed.by_person if p.scope or p.under is not None else note.scope_signed,
     )
 
 

@@ -14,6 +14,7 @@ from memd_daemon.limits import (
     GATE_WORDS_COSINE,
     GATE_WORDS_TABLE_COSINE,
 )
+from memd_daemon.model.event import Source
 from memd_daemon.model.view import GroundStatus
 from memd_daemon.model.words import Kind
 from memd_daemon.rules import RULES, WHY, Gate, GateEvidence, decide, sift
@@ -43,6 +44,8 @@ def test_the_rules_are_tried_in_this_order() -> None:
         "archived",
         "closed-task",
         "auto",
+        "everywhere",
+        "second-hand",
         "quarantined",
         "no-person",
         "other-moment",
@@ -100,6 +103,17 @@ NOT_NOW: list[tuple[str, Moment, dict[str, Any], dict[str, Any]]] = [
     ("closed-task", Moment.SESSION_START, {"kind": "task", "task": "closed", "priority": "high"}, {}),
     ("task-not-high", Moment.SESSION_START, {"kind": "task", "task": "open"}, {}),
     ("", Moment.SESSION_START, {"kind": "directive", "priority": "low"}, {}),
+    ("everywhere", Moment.SESSION_START, {"kind": "directive", "scope": "global"}, {}),
+    ("everywhere", Moment.READ, {"kind": "gotcha", "scope": "global"}, {}),
+    ("", Moment.SESSION_START, {"kind": "directive", "scope": "global", "provenance": "human"}, {}),
+    ("", Moment.SESSION_START, {"kind": "directive", "scope": "global", "scope_signed": True}, {}),
+    ("", Moment.SESSION_START, {"kind": "task", "scope": "global", "task": "open", "priority": "high"}, {}),
+    *[
+        ("second-hand", Moment.SESSION_START, {"kind": "directive", "source": Source(type_, "x")}, {})
+        for type_ in ("document", "tool", "commit")
+    ],
+    ("", Moment.SESSION_START, {"kind": "directive", "source": Source("document", "x"), "provenance": "human"}, {}),
+    ("", Moment.PROMPT_SUBMIT, {"source": Source("document", "x")}, {}),
     ("quarantined", Moment.PROMPT_SUBMIT, {"quarantined": True}, {}),
     ("no-person", Moment.PROMPT_SUBMIT, {}, {"with_person": False}),
     ("no-person", Moment.PRE_EDIT, {"kind": "gotcha"}, {"with_person": False}),

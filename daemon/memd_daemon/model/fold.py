@@ -336,6 +336,7 @@ def _amended(note: Note, stored: Stored, p: msgspec.Struct) -> Note | None:
         anchors=note.anchors if p.anchors is None else p.anchors,
         scope=p.scope or note.scope,
         under=note.under if p.under is None else p.under,
+        scope_signed=stored.signed if p.scope or p.under is not None else note.scope_signed,
     )
 
 

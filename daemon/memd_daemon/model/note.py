@@ -67,6 +67,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     source: Source
     scope: str
     under: str = ""
+    scope_signed: bool = False  # a person signed that it holds there
     tags: tuple[str, ...] = ()
     anchors: tuple[Anchor, ...] = ()
     mentions: tuple[Anchor, ...] = ()  # files that the content names by path and no anchor does

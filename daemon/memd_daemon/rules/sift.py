@@ -9,7 +9,7 @@ from memd_daemon.frames.digest import rendering_digest, same_rendering
 from memd_daemon.limits import GATE_TERMS_MIN, GATE_WEIGHT_MIN
 from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.model.view import NoteView
-from memd_daemon.model.words import Currency, Kind, Priority, Provenance, Shelf, TaskState
+from memd_daemon.model.words import RULELESS_SOURCES, Currency, Kind, Priority, Provenance, Shelf, TaskState
 from memd_daemon.rules.situation import Candidate, Gate, GateEvidence, Situation
 from memd_hooks.events import Moment
 
@@ -85,6 +85,20 @@ def _archived(now: Situation, one: Candidate) -> bool:
     return not one.view.revoked and one.view.note.shelf == _ARCHIVED
 
 
+def _everywhere(now: Situation, one: Candidate) -> bool:
+    """Only a person has a directive or a gotcha hold in every repository; no write makes one that nobody signed, an import may."""
+    note = one.view.note
+    if note.scope != "global" or note.kind not in (_DIRECTIVE, _GOTCHA):
+        return False
+    return not one.endorsed and not note.scope_signed
+
+
+def _second_hand(now: Situation, one: Candidate) -> bool:
+    """Text that was read is data, not a rule: no write makes a directive of it, an import may."""
+    note = one.view.note
+    return note.kind == _DIRECTIVE and note.source.type in RULELESS_SOURCES and not one.endorsed
+
+
 def _other_moment(now: Situation, one: Candidate) -> bool:
     return one.view.note.kind not in ARRIVES.get(now.trigger, ())
 
@@ -148,6 +162,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("archived", "it is archived", _archived),
     Rule("closed-task", "the task is done", lambda now, one: one.view.note.task == _CLOSED),
     Rule("auto", "a note of class auto is never told unasked", lambda now, one: one.view.frame_class == _AUTO),
+    Rule("everywhere", "nobody signed that it holds in every repository", _everywhere),
+    Rule("second-hand", "what comes from a document, a tool or a commit is no rule", _second_hand),
     Rule("quarantined", "it came in a burst that nobody has looked at yet", lambda now, one: one.view.quarantined),
     Rule(
         "no-person",
