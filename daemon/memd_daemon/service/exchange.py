@@ -23,6 +23,7 @@ from memd_daemon import errors, limits
 from memd_daemon.frames import exchanged as words
 from memd_daemon.service.explain import iso
 from memd_daemon.service.parts import Parts
+from memd_daemon.service.text import told_back
 from memd_daemon.store import backup as copies
 from memd_daemon.store.backup_refused import (
     BackupExists,
@@ -72,7 +73,7 @@ class Backups:
             job = self._job
             if request.job:
                 if job is None or job.reply.job != request.job:
-                    raise NoSuchJob(request.job[: limits.QUOTED_INPUT_MAX_CHARS])
+                    raise NoSuchJob(told_back(request.job))
                 return job.told()
             if job is not None and not job.reply.ended:
                 raise BackupRunning(job.path)
