@@ -11,6 +11,7 @@ such a mark; a sentence whose two wordings take different arguments numbers them
 
 import re
 from functools import cache
+from pathlib import PurePath
 from typing import ClassVar, Final
 
 _SAY: Final = re.compile(r"\{say:((?:[^{}|]|\{\d*\})*)\|((?:[^{}|]|\{\d*\})*)\}")
@@ -20,6 +21,11 @@ _SAY: Final = re.compile(r"\{say:((?:[^{}|]|\{\d*\})*)\|((?:[^{}|]|\{\d*\})*)\}"
 def _sentence(docstring: str, wording: int) -> str:
     """The docstring in one line. ``wording``: 1 at the command line, 2 to a tool's caller."""
     return _SAY.sub(lambda both: both[wording], " ".join(docstring.split()))
+
+
+def _shown(given: object) -> object:
+    """What a sentence is filled in with; a path on one line, whatever it is called."""
+    return str(given).replace("\n", "\\u{a}") if isinstance(given, PurePath) else given
 
 
 class MemdError(Exception):
@@ -36,12 +42,12 @@ class MemdError(Exception):
     @property
     def message(self) -> str:
         """The docstring's one line, filled in, as the command line says it."""
-        return _sentence(self.__doc__ or "", 1).format(*self.args)
+        return _sentence(self.__doc__ or "", 1).format(*map(_shown, self.args))
 
     @property
     def to_tool(self) -> str:
         """Likewise, as a tool over MCP says it."""
-        return _sentence(self.__doc__ or "", 2).format(*self.args)
+        return _sentence(self.__doc__ or "", 2).format(*map(_shown, self.args))
 
     def __str__(self) -> str:
         return self.message

@@ -8,6 +8,7 @@ The daemon that runs is asked to finish what it has in hand and to go, its locks
 all is in place: a daemon that a hook starts meanwhile waits for them, and then opens what lies there."""
 
 import contextlib
+import ctypes
 import os
 import shutil
 import signal
@@ -28,11 +29,12 @@ from memd_daemon import errors, holder, limits
 from memd_daemon.daemon import CLIENT_NAMES
 from memd_daemon.redact import Redactor
 from memd_daemon.service.clients import ancestors
-from memd_daemon.service.exchange_place import Place, restore, take_in
+from memd_daemon.service.exchange_place import Place, head_of, restore, take_in
 from memd_daemon.store import fs
 from memd_daemon.store.backup_refused import CannotHold, NotReadable, PersonNeeded
 
 STDIN: Final = "-"
+_PR_SET_PDEATHSIG: Final = 1
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -115,11 +117,21 @@ def at_hand(home: Path, given: BinaryIO) -> Iterator[BinaryIO]:
     if stat.S_ISREG(os.fstat(given.fileno()).st_mode):
         yield given
         return
+    first = given.readline(limits.IMPORT_LINE_MAX_BYTES)
+    head_of(first)  # what is no export may never end: nothing of it goes to the disk
     fs.make_own(home, may_be_link=True)
     with tempfile.TemporaryFile(dir=home) as whole:
+        whole.write(first)
         shutil.copyfileobj(given, whole)
         whole.seek(0)
         yield whole
+
+
+def end_with_asker() -> None:
+    """Where the command is killed this process is asked to end too (prctl(2); Linux alone has that): nobody waits for its answer,
+    and no daemon comes as long as it has the home."""
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def opened(path: Path) -> BinaryIO:
@@ -140,7 +152,7 @@ def main(raw: str) -> int:
         answer({"error": {"code": refusal.code, "message": refusal.message, "status": refusal.status}})
         return 0
     except OSError as error:
-        named = f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
+        named = f"{error.strerror or error}: {error.filename}" if error.filename else error.strerror or str(error)
         answer({"error": {"code": "system", "message": named, "status": "refused"}})
         return 0
     answer({"done": told})
@@ -148,4 +160,5 @@ def main(raw: str) -> int:
 
 
 if __name__ == "__main__":
+    end_with_asker()
     sys.exit(main(sys.argv[1]))

@@ -349,12 +349,8 @@ def amended(note: Note, deed: Deed, p: Any) -> Note | None:
     )
 
 
-PLACES = {
-    (repo, path, session)
-    for repo in ("r", "other", "elsewhere")
-    for path in ("top", "pkg/x", "pkg/sub/x", "pkgs/x", "elsewhere")
-    for session in ("s1", "s2", "elsewhere")
-}
+PATHS = ("top", "pkg/x", "pkg/sub/x", "pkgs/x", "elsewhere")
+PLACES = {(r, path, session) for r in ("r", "other", "elsewhere") for path in PATHS for session in ("s1", "s2", "else")}
 """Where a note of these tests may be asked for: a repository, a path in it, a session."""
 
 

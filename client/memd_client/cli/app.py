@@ -132,6 +132,7 @@ def run(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at its end
         return wire.EXIT_REFUSED
     except OSError as error:
+        _let_go_of_stdout()
         where = f": {error.filename}" if error.filename else ""
         return _failed(as_json, "system", f"{error.strerror or error}{where}", wire.EXIT_REFUSED)
 
@@ -140,6 +141,14 @@ def unexpected(kind: type[BaseException], fault: BaseException, trace: Traceback
     """The process's last word (`sys.excepthook`): whatever is wrong in memd itself, a person gets a line and no traceback."""
     what = f"memd itself failed ({kind.__name__}: {fault}); `memd doctor` looks for a cause."
     _failed(_wants_json(sys.argv[1:]), "fault", what, wire.EXIT_REFUSED)
+
+
+def _let_go_of_stdout() -> None:
+    """What could not be written is not tried again: not before the line that says so, and not at the interpreter's end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _wants_json(words: list[str]) -> bool:

@@ -263,12 +263,10 @@ def _started(words: list[str]) -> Iterator[subprocess.Popen[bytes]]:
         process = subprocess.Popen(words, stdout=subprocess.PIPE)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    with process:
-        try:
-            yield process
-        except BaseException:
-            process.terminate()
-            raise
+    with process, contextlib.ExitStack() as broken_off:
+        broken_off.callback(process.terminate)
+        yield process
+        broken_off.pop_all()
 
 
 def _apart(do: str, wanted: dict[str, Any], reply: type[T]) -> T:
@@ -277,7 +275,7 @@ def _apart(do: str, wanted: dict[str, Any], reply: type[T]) -> T:
     words = [sys.executable, "-I", "-m", APART, request]
     doing = {"restore": "restoring", "import": "importing"}[do]
     last: dict[str, Any] = {}
-    with screen.working(doing) as say, _started(words) as process:
+    with screen.working(doing, plainly=True) as say, _started(words) as process:
         for line in process.stdout or ():
             last = msgspec.json.decode(line, type=dict[str, Any])
             if "say" in last:

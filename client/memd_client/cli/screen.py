@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import sys
+import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -39,6 +40,7 @@ _FILLERS = re.compile(
 )
 NARROW_COLUMNS = 60  # below, a table's last column stands on lines of its own
 LAST_COLUMNS_MIN = 24  # what the last column of a table keeps; columns that can be done without go for it
+PLAINLY_EVERY_S = 10.0  # between two lines that say how far something is: a log, not a film
 STARTED_AS = "MEMD_COMMAND"  # the variable in which scripts/memd says how it was called
 
 _working: "list[Status]" = []  # the signs of progress on the terminal; there is one terminal
@@ -205,13 +207,14 @@ def _one_line(part: Part) -> Part:
 
 
 @contextmanager
-def working(what: str) -> Iterator[Callable[[str], None]]:
+def working(what: str, *, plainly: bool = False) -> Iterator[Callable[[str], None]]:
     """Shows that something is being done, on stderr, where that is a terminal that can take it away again.
 
-    What it gives changes what is shown, as what is done goes on.
+    What it gives changes what is shown, as what is done goes on. ``plainly``: elsewhere a line says how far it is now and then, of
+    what may take minutes.
     """
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        yield lambda _: None
+        yield _now_and_then() if plainly else lambda _: None
         return
     status = console(stderr=True).status(styled((f"{what} …", "dim")))
     with status:
@@ -220,6 +223,19 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
             yield lambda further: status.update(styled((f"{further} …", "dim")))
         finally:
             _working.remove(status)
+
+
+def _now_and_then() -> Callable[[str], None]:
+    """Says what it is given on a line of its own, as often as somebody who looks into a log may want it."""
+    said_at = time.monotonic()
+
+    def say(further: str) -> None:
+        nonlocal said_at
+        if time.monotonic() - said_at >= PLAINLY_EVERY_S:
+            said_at = time.monotonic()
+            warn(f"memd: {further}")
+
+    return say
 
 
 @contextmanager

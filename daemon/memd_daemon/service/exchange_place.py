@@ -27,6 +27,7 @@ from memd_daemon.service.explain import iso
 from memd_daemon.store import backup, backup_swap, fs, keys
 from memd_daemon.store import exchange_lines as ln
 from memd_daemon.store.backup_refused import (
+    BackupDamaged,
     BackupFaulty,
     ExportNewer,
     ForgottenComesBack,
@@ -88,6 +89,8 @@ def restore(place: Place, path: Path, *, damaged: bool = False, with_forgotten: 
         backup.refuse_unopenable(path, folder, damaged=damaged)
         place.say("checking", 0, 0)
         made = _looked_through(path, folder, damaged=damaged)
+        if manifest is not None and manifest.store != made.store:
+            raise BackupDamaged(path, "its manifest is that of another store")
         with place.hold():
             told = place.settled(folder)
             told += _refuse_forgotten(place.home, folder, with_forgotten=with_forgotten)
@@ -209,7 +212,7 @@ def take_in(place: Place, stream: BinaryIO, redact: Redact, *, skip_wrong: bool 
     """
     reader = Reader(stream)
     first = reader.raw()
-    head = _head_of(first)
+    head = head_of(first)
     with ExitStack() as whole, ExitStack() as failing, place.hold():
         told = place.settled()
         folder = place.staging(whole, failing)
@@ -226,8 +229,8 @@ class _Made(msgspec.Struct, frozen=True):
     is_news: bool
 
 
-def _head_of(raw: bytes) -> ln.Head:
-    """The first line. Raises NotAnExport, ExportNewer."""
+def head_of(raw: bytes) -> ln.Head:
+    """What an export's first line says. Raises NotAnExport, ExportNewer."""
     try:
         told = ln.decode_loosely(raw)
     except (msgspec.MsgspecError, RecursionError) as error:
