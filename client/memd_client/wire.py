@@ -156,7 +156,9 @@ SPOOL_MAX_BYTES = (
 )  # the daemon drops what is older than SPOOL_MAX_AGE_S; a hook only refuses to grow it further
 SPOOL_MAX_AGE_S = 24 * 3600
 SPOOL_SUFFIX = b".spool"
-LOST_SUFFIX = b".lost"  # an empty file in place of a prompt or a commit for whose bytes there was no room: it is counted
+LOST_SUFFIX = (
+    b".lost"  # an empty file in place of a prompt or a commit for whose bytes there was no room: it is counted
+)
 LOST_EVENTS = ("prompt-submit", GIT_COMMIT)
 REFUSED_S = 30  # after a daemon refused to serve, hooks other than a session's start leave it at that for so long
 SPOOL_MAGIC = b"memd/1 spool\n"

@@ -9,7 +9,9 @@ from typing import Final
 CONTENT_MAX_BYTES: Final = 8 * 1024  # one claim; what is longer is a document
 SUMMARY_MAX_CHARS: Final = 160  # what a tombstone quotes on one line
 LINE_MAX_CHARS: Final = 160  # every other free text that stands in a line of memd's own
-GIVEN_MAX_CHARS: Final = 128 * 1024  # of a content or a reason as it is given: redacted in 50 ms, and no key takes so much out
+GIVEN_MAX_CHARS: Final = (
+    128 * 1024
+)  # of a content or a reason as it is given: redacted in 50 ms, and no key takes so much out
 REASON_MAX_BYTES: Final = 2 * 1024  # `show` has room for it; a line shows its first LINE_MAX_CHARS
 PUSHABLE_MAX_TOKENS: Final = 500  # a longer directive or gotcha could never arrive in its budget
 TAGS_MAX: Final = 20  # a header line stays a line
@@ -297,7 +299,9 @@ FAULTS_TOLD_MAX: Final = 3  # of a store that is to be put in place; `memd verif
 CHECK_SLICE_MS: Final = 1  # of looking through the store at a time: a hook waits no longer for its turn
 CHECK_REST_MS: Final = 9  # then; so that it takes a tenth of one core at most
 LET_GO_SLICES: Final = 100  # then what was looked at goes back to the system: some tens of MB of a store
-LEDGER_LET_GO_S: Final = 30.0  # between two times that the ledger's pages go back: fifty busy sessions fill 1 MB of them
+LEDGER_LET_GO_S: Final = (
+    30.0  # between two times that the ledger's pages go back: fifty busy sessions fill 1 MB of them
+)
 WATCH_START_WAIT_S: Final = 0.5  # between two looks whether the indexes are in
 WATCH_START_WAITS: Final = 120  # then it begins without them
 SIGNED_LOOK_WAIT_S: Final = 0.25  # an answer waits so long to know what is signed; of a large store the rest follows
@@ -306,12 +310,16 @@ REBUILD_REST_MS: Final = 2  # then: who waits for the interpreter or the writer 
 GROUP_COMMIT_MAX_WRITES: Final = 256  # concurrent writes that share one fsync
 DIGESTS_KNOWN_MAX: Final = 1_000  # of names in keys: a hook asks for those of its session thirty times
 TOLD_KNOWN_MAX: Final = 500  # contexts, turns, and moves of files, kept as they were read: a few kilobytes each
-REPLIES_KEPT: Final = 1_000  # newest answers of hooks, kept whatever their age: a request that comes again is answered the same
+REPLIES_KEPT: Final = (
+    1_000  # newest answers of hooks, kept whatever their age: a request that comes again is answered the same
+)
 REPLY_KEPT_MS: Final = 600_000  # an older answer than that is dropped behind them; a hook has ended long before
 LEDGER_PAGE_ROWS: Final = 256  # deliveries read with one snapshot, so that a slow reader holds none
 DELIVERIES_KEPT_DAYS: Final = 90  # as long as turns; that a note was shown to a session is known as long as the note
 TURNS_KEPT_DAYS: Final = 90  # evidence.md; one that a note's evidence cites stays with the note
-CLOCK_LEAP_DAYS: Final = 14  # of the clock between two looks: a fortnight without memd is a holiday, more is looked at twice
+CLOCK_LEAP_DAYS: Final = (
+    14  # of the clock between two looks: a fortnight without memd is a holiday, more is looked at twice
+)
 CLOCK_SETTLES_DAYS: Final = 7  # nobody works for a week by a wrong date
 PRUNE_FIRST_S: Final = 120.0  # after a start, when the hooks of a session that begins have been answered
 PRUNE_EVERY_S: Final = 24 * 3600.0
@@ -398,7 +406,9 @@ QUERY_TERMS_MAX: Final = 64  # the rarest of a prompt's terms: the rest moves no
 IDF_PRIOR_NOTES: Final = 1_000  # notes without the word that evidence imagines beside a store of any size
 IDENTIFIER_WEIGHT: Final = 2.0  # of evidence, in words: nobody writes one by chance, and it is made of two or more
 PAIR_WEIGHT: Final = 0.5  # of evidence, in words: a word of a script without spaces gives two pairs
-WORDS_TIES_MAX: Final = 500  # equally good hits that are looked through for those of the smallest ids; a fraction of a ms
+WORDS_TIES_MAX: Final = (
+    500  # equally good hits that are looked through for those of the smallest ids; a fraction of a ms
+)
 WORDS_REBUILD_NOTES: Final = 1_000  # committed at once in a rebuild: pending notes take about 6 KB each
 WORDS_WRITER_BYTES: Final = 15_000_000  # the least that the lexical library takes for a writer
 
@@ -441,7 +451,9 @@ WORKER_THREADS: Final = 8  # a write that waits for the disk shares it with the 
 PEER_WAITING_MAX: Final = (
     64  # requests of one connection that wait for a worker; a client sends its next one after an answer
 )
-PEER_IN_HAND_MAX: Final = 2  # of these in hand at once: who asks without waiting gets no more of the workers than two that wait
+PEER_IN_HAND_MAX: Final = (
+    2  # of these in hand at once: who asks without waiting gets no more of the workers than two that wait
+)
 WAITING_MAX: Final = 1_024  # of all connections together, beyond the first of each
 WAITING_MAX_BYTES: Final = 48 * 1024 * 1024  # what they hold: the largest message three times
 RECEIVED_AT_ONCE_MAX: Final = 64  # then answers that are ready go out first

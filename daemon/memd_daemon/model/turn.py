@@ -47,7 +47,9 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     attestation: str
     witness: Witness
     request: bytes = b""  # the hook's request id
-    crc: int = 0  # CRC-32 of the row without it (store/turn_rows.py); a turn is in no chain that would tell a flipped bit
+    crc: int = (
+        0  # CRC-32 of the row without it (store/turn_rows.py); a turn is in no chain that would tell a flipped bit
+    )
 
 
 class Raised(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
