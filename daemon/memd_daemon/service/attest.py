@@ -19,7 +19,8 @@ in the spool and a call of the hook are as easy to forge.
 A raise is looked at again whenever the transcript has grown, and taken back for good where the conversation then goes on from
 elsewhere; after `limits.RAISE_SETTLES_MS` it is settled. The turn itself never changes (model/turn.py).
 
-A turn that came by an import is never typed: its line, what is known of it and its witness are a file's, which anybody may have edited.
+A turn that came by an import is never typed: its line, what is known of it and its witness are a file's, and anybody may have
+edited that.
 """
 
 import time
