@@ -196,6 +196,17 @@ def test_a_note_that_is_not_here_is_not_held(folder: Path, raw: bytes) -> None:
         assert ledger.bursts() == []
 
 
+def test_no_line_holds_a_note_that_is_told_here(folder: Path, raw: bytes) -> None:
+    """Nobody would hear of it again until somebody looked; one that comes with the export is held as it was there."""
+    made = event("recorded", fresh_uid(), recorded())
+    lines = with_commit(raw, made)
+    held_too = held(sealed(lines), note=made.note)
+    both = held_too[:-1] + [one for one in held(raw) if one["is"] == "held"] + held_too[-1:]
+    assert imported(folder / "here", sealed(both)).events == 1
+    with opened(folder / "here") as (_, ledger):
+        assert [one.note for one in ledger.bursts()] == [made.note]
+
+
 # --- numbers
 
 

@@ -38,7 +38,7 @@ from memd_daemon.store import exchange_lines as ln
 from memd_daemon.store import keys, turn_rows
 from memd_daemon.store.exchange_read import UNREADABLE, Group, Named, Taken, grouped
 from memd_daemon.store.group import GroupStore
-from memd_daemon.store.log_read import BROKEN, decode_header
+from memd_daemon.store.log_read import BROKEN, LogSnapshot, decode_header
 from memd_daemon.store.log_write import LogTxn
 
 IMPORTED_TURNS: Final = "exchange/turns"
@@ -64,6 +64,8 @@ class Incoming:
         self._is_new = is_new
         self._is_same = is_same
         self._lost = _texts_forgotten(store)
+        with store.read() as snapshot:
+            self._newest = _last(snapshot, keys.IDS)
         self.taken = Taken()
 
     def take(self, lines: Iterator[tuple[int, ln.AnyLine]], last_turn: int, tell: Callable[[], None]) -> None:
@@ -258,8 +260,11 @@ class Incoming:
             found.others += 1
 
     def _held(self, txn: LogTxn, number: int, burst: BurstNote, found: Taken) -> None:
+        """Only a note that has just come is held: of one that was here already it is known here."""
         if not (self._is_new or self._is_same) or not _has_events(txn, burst.note):
             return  # the note of an event that stayed out, or of another store
+        if (txn.id_of(burst.note) or 0) <= self._newest:
+            return
         if not (burst.others >= 0 and is_time(burst.at) and is_time(burst.cleared_at)):
             found.wrong.add(number, "holds a note as memd holds none")
         elif not all(map(self._is_clean, ln.words_in(msgspec.to_builtins(burst, builtin_types=(bytes,))))):
@@ -284,9 +289,9 @@ class Incoming:
         return found
 
 
-def _last(txn: LogTxn, table: str) -> int:
+def _last(log: LogSnapshot, table: str) -> int:
     """The greatest number in a table that goes by them; 0 where it is empty."""
-    row = txn.kv.last(table)
+    row = log.kv.last(table)
     return 0 if row is None else keys.of_number(row[0])
 
 
