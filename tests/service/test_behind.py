@@ -124,3 +124,24 @@ def test_its_thread_stays_for_a_while_and_then_goes(monkeypatch: pytest.MonkeyPa
     assert not threads[0].is_alive()
     add()
     assert threads[3] is not threads[0]
+
+
+def test_nothing_wakes_up_while_a_hook_is_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is added then begins when the last answer is out, and where hooks never end when something else is added later."""
+    monkeypatch.setattr(limits, "BEHIND_YIELDS_MS", 30_000)
+    underway, done, late = Underway(), threading.Event(), threading.Event()
+    behind = Behind(underway)
+    underway.begin()
+    behind.add(done.set)
+    assert not behind._has_thread  # pyright: ignore[reportPrivateUsage] -- what would take its time from the hook
+    underway.end()
+    assert done.wait(30)
+    behind.join(30.0)
+    other = Behind(underway)
+    underway.begin()
+    other.add(late.set)
+    monkeypatch.setattr(limits, "BEHIND_YIELDS_MS", -1)
+    other.add(lambda: None)
+    assert late.wait(30)
+    underway.end()
+    other.join(30.0)

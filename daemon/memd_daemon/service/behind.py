@@ -7,6 +7,7 @@ until no hook is on its way, though not for long: under a load that never ends i
 import contextlib
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -22,6 +23,7 @@ class Underway:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._count = 0
+        self._wakes: list[Callable[[], None]] = []
 
     def begin(self) -> None:
         with self._changed:
@@ -30,8 +32,19 @@ class Underway:
     def end(self) -> None:
         with self._changed:
             self._count -= 1
-            if not self._count:
-                self._changed.notify_all()
+            if self._count:
+                return
+            self._changed.notify_all()
+            wakes, self._wakes = self._wakes, []
+        for wake in wakes:
+            wake()
+
+    def defer(self, wake: Callable[[], None]) -> bool:
+        """Has ``wake`` called when the last of them is through; False where none is on its way."""
+        with self._changed:
+            if self._count and wake not in self._wakes:
+                self._wakes.append(wake)
+            return self._count > 0
 
     def let_pass(self) -> None:
         """Waits until there is none, `limits.BEHIND_YIELDS_MS` at most."""
@@ -50,18 +63,30 @@ class Behind:
         self._added = self._done = 0
         self._is_at_work = False
         self._has_thread = False
+        self._waits_since = 0.0  # monotonic seconds: when something began to wait
 
     def add(self, work: Callable[[], object]) -> None:
         """Does ``work`` later. Where too much waits already, never: it must be nothing that anybody relies on."""
         with self._changed:
             if len(self._waiting) >= limits.BEHIND_WAITING_MAX:
                 return
+            now = time.monotonic()
+            if not self._waiting:
+                self._waits_since = now
             self._waiting.append(work)
             self._added += 1
             self._is_at_work = True
+            has_waited = now - self._waits_since > limits.BEHIND_YIELDS_MS / limits.MS_PER_S
+        if has_waited or not self._underway.defer(self._wake):  # a thread that wakes up takes its time from the hook
+            self._wake()
+
+    def _wake(self) -> None:
+        with self._changed:
+            if not self._waiting:
+                return
             begins, self._has_thread = not self._has_thread, True
             self._changed.notify_all()
-        if begins:  # it costs a hook a millisecond
+        if begins:  # it costs a millisecond
             self._begin()
 
     def _begin(self) -> None:
@@ -76,11 +101,13 @@ class Behind:
 
     def join(self, patience_s: float | None = None) -> None:
         """Waits until nothing is left to do, or so long."""
+        self._wake()
         with self._changed:
             self._changed.wait_for(lambda: not self._is_at_work, patience_s)
 
     def join_added(self, patience_s: float) -> None:
         """Waits until all is done that had been added by now, or so long: what others go on adding holds nobody up."""
+        self._wake()
         with self._changed:
             until = self._added
             self._changed.wait_for(lambda: self._done >= until or not self._is_at_work, patience_s)
