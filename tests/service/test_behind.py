@@ -8,12 +8,13 @@ from memd_daemon import limits
 from memd_daemon.service.behind import Behind, Underway
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_work_that_fails_in_a_way_that_nobody_thought_of_ends_itself_alone() -> None:
+def test_work_that_fails_in_a_way_that_nobody_thought_of_ends_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its thread ends and is seen to have ended: what comes next is done, and who waits for the end does not wait for ever."""
-    behind, done = Behind(), threading.Event()
+    behind, done, told = Behind(), threading.Event(), threading.Event()
+    monkeypatch.setattr(threading, "excepthook", lambda _: told.set())
     behind.add(lambda: [].pop())
     behind.join()
+    assert told.wait(30)
     behind.add(done.set)
     assert done.wait(30)
     behind.join()
