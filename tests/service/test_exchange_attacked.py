@@ -41,7 +41,7 @@ from tests.store.exchanging import (
     sealed,
     turn,
 )
-from tests.store.making import NOON, event, foreign_commit, fresh_uid, recorded
+from tests.store.making import ANNA, NOON, Pen, commits_of, event, foreign_commit, fresh_uid, recorded
 
 LAST_MS = hybrid_ms(limits.HYBRID_TIME_MAX)
 NEVER = (-1, LAST_MS + 1, 253_402_300_800_000, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, -(1 << 63))
@@ -49,12 +49,14 @@ SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 DEEP = b"\x91" * 5_000 + b"\xc0"
 
 
-def with_commit(raw: bytes, *made: ev.Event, bodies: Callable[[bytes], bytes] = lambda body: body) -> Lines:
+def with_commit(
+    raw: bytes, *made: ev.Event, bodies: Callable[[bytes], bytes] = lambda body: body, sig: bytes = b""
+) -> Lines:
     """The export with a commit more, of another chain of the same store, as whoever knows the format would make it."""
     lines = lines_of(raw)
     store, origin = bytes.fromhex(lines[0]["store"]), b"\xff" * 16
     head, _, _ = foreign_commit([(one, b"") for one in made], origin=origin, seq=1, hlc=1 << 60, store=store)
-    pairs = [(bodies(ev.encode_event(one)), b"") for one in made]
+    pairs = [(bodies(ev.encode_event(one)), sig) for one in made]
     digests = [ev.event_digest(body, sig) for body, sig in pairs]
     at = first(lines, "turn")
     lines[at:at] = as_lines((head, digests, pairs), origin)
@@ -68,6 +70,45 @@ def refusal(home: Path, lines: Lines) -> str:
         imported(home, sealed(lines))
     assert ((home / "store").exists(), (home / "replaced").exists()) == (there_was, False)
     return wrong.value.message
+
+
+# --- acts
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_an_act_that_was_signed_once_is_not_taken_again(folder: Path, raw: bytes, anew: bool) -> None:
+    """A revocation that was taken back since, copied into another commit: as it was, and under a name of its own."""
+    home = folder / "here"
+    with opened(home) as (store, ledger):
+        pen = Pen(store)
+        uid = pen.record("Never push to main.")
+        pen.endorse(uid, ANNA)
+        pen.revoke(uid, by=ANNA)
+        signed = commits_of(store)[-1][2][0]
+        pen.act(uid, "reinstated", ev.Reasoned())
+        later = exported(store, ledger)
+    assert signed is not None
+    made = ev.decode_event(signed[0])
+    made = msgspec.structs.replace(made, uid=fresh_uid()) if anew else made
+    lines = with_commit(later, made, sig=signed[1])
+    imported(home, sealed(lines))
+    with opened(home) as (store, _), store.read() as snapshot:
+        note = snapshot.note(uid)
+        assert note is not None
+        assert (note.belief, note.provenance) == ("held", "human")
+
+
+@pytest.mark.parametrize("actor", ["agent", "human", "system"])
+def test_nobody_forgets_by_a_line(folder: Path, raw: bytes, actor: str) -> None:
+    """Only a signature does."""
+    home = folder / "here"
+    before = notes_of(home)
+    acts = [event("forgotten", note.uid, actor=actor) for note in before.values() if not note.forgotten]
+    imported(home, sealed(with_commit(raw, *acts)))
+    after = notes_of(home)
+    assert [note.forgotten for note in after.values()] == [note.forgotten for note in before.values()]
+    with opened(home) as (store, _), store.read() as snapshot:
+        assert all(snapshot.text(note.shown.content) for note in after.values() if not note.forgotten)
 
 
 # --- times
