@@ -143,9 +143,9 @@ def test_what_an_earlier_memd_wrote_is_replaced(place: Place, monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.setattr(claude, "REGISTRATIONS", old)
         place.install()
-    assert "77" in place.settings.read_text()
+    assert '"timeout": 77' in place.settings.read_text()
     place.install()
-    assert "77" not in place.settings.read_text()
+    assert '"timeout": 77' not in place.settings.read_text()
     place.uninstall()
     assert place.settings.read_bytes() == CORPUS["comments"].encode()
 
