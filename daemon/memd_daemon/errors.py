@@ -436,18 +436,6 @@ class SettingLocked(Refused):
     """`{}` is set by the policy file {}, and stays as it is. If the file is yours, edit it and sign it with `memd policy sign`; else ask whoever owns it."""  # noqa: E501
 
 
-class BadPolicyFile(Refused):
-    """That is no policy file: {}. Nothing was signed."""
-
-
-class NotIgnorable(Refused):
-    """{} cannot be put on that list: {}."""
-
-
-class UnknownTool(UsageError):
-    """There is no tool {}: one of {}."""
-
-
 class BadArguments(UsageError):
     """{}"""
 

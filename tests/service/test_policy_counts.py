@@ -9,6 +9,7 @@ import pytest
 
 from memd_client import api, policy_signing, signing
 from memd_daemon import errors, limits
+from memd_daemon.service.refused import BadPolicyFile
 from tests.service.desk import Desk
 from tests.service.policies import RULE, TEAM, enact, folder_of, listed, made_person, put, rules, sign, standing
 from tests.service.test_keys import Holder, key_act
@@ -331,7 +332,7 @@ def test_what_would_not_count_is_not_signed(desk: Desk, person: Person) -> None:
         ("team.toml", b"[colours]\n", "unknown key `colours`"),
         ("team.toml", b"\xff", "UTF-8"),
     ):
-        with pytest.raises(errors.BadPolicyFile, match=says):
+        with pytest.raises(BadPolicyFile, match=says):
             desk.ask(api.PolicyCheck(name=name, content=content))
 
 

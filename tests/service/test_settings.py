@@ -10,6 +10,7 @@ import pytest
 from memd_client import api, wire
 from memd_daemon import errors, limits
 from memd_daemon.model.setting_keys import KEYS
+from memd_daemon.service.refused import NotIgnorable
 from tests.service.desk import Desk, context_of, git, make_repo, reason_of
 from tests.service.test_people import Person
 
@@ -373,7 +374,7 @@ def test_only_directories_that_may_be_kept_are_listed(desk: Desk, given: str) ->
     if "ghp" in given:
         (desk.repo.parent / given).mkdir()
         given = str(desk.repo.parent / given)
-    with pytest.raises(errors.NotIgnorable):
+    with pytest.raises(NotIgnorable):
         change(desk, "ignore", given, how="add")
 
 

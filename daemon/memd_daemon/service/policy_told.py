@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from memd_client import api, policy_signing, signing
-from memd_daemon import errors
 from memd_daemon.frames import policy as words
 from memd_daemon.model import policy as reading
 from memd_daemon.model.policy import BadPolicy, Behind, Directive, Policy, Why
@@ -19,6 +18,7 @@ from memd_daemon.service.explain import iso
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.people import key_in_use
 from memd_daemon.service.policy import HOME, SYSTEM, File
+from memd_daemon.service.refused import BadPolicyFile
 
 _SIGN: Final = "read it, then `memd policy sign {path}` at your own terminal"
 _FIXES: Final[dict[str, str]] = {
@@ -105,13 +105,13 @@ def _because(one: api.PolicyOut) -> str:
 def check(parts: Parts, request: api.PolicyCheck) -> api.PolicyChecked:
     """What a person has to know to sign these bytes. Raises BadPolicyFile, NoKey."""
     if policy_signing.NAME.fullmatch(request.name) is None:
-        raise errors.BadPolicyFile(words.REASONS[Why.BAD_NAME])
+        raise BadPolicyFile(words.REASONS[Why.BAD_NAME])
     if len(request.content) > policy_signing.CONTENT_MAX_BYTES:
-        raise errors.BadPolicyFile(words.REASONS[Why.TOO_LARGE])
+        raise BadPolicyFile(words.REASONS[Why.TOO_LARGE])
     try:
         policy = reading.read(request.content)
     except BadPolicy as bad:
-        raise errors.BadPolicyFile(str(bad)) from None
+        raise BadPolicyFile(str(bad)) from None
     parts.policies.look(parts)
     with parts.store.read() as snapshot:
         key_id = key_in_use(parts, snapshot)

@@ -29,6 +29,7 @@ from memd_daemon.service.explain import iso
 from memd_daemon.service.names import is_safe
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.people import PlanBook, SignedAct, key_in_use
+from memd_daemon.service.refused import NotIgnorable
 from memd_daemon.service.repos import path_of, place_of
 from memd_daemon.service.text import quoted, told_back
 from memd_daemon.store.port import Draft, Snapshot, Txn
@@ -293,8 +294,8 @@ def _repository(parts: Parts, cwd: str, given: str, *, is_new: bool) -> str:
         return given
     path = Path(real_path(str(Path(cwd) / given)))
     if is_new and not os.path.isdir(path):  # noqa: PTH112 -- Path raises for a name that no directory can have
-        raise errors.NotIgnorable(quoted(given), "there is no such directory")
+        raise NotIgnorable(quoted(given), "there is no such directory")
     if not is_safe(str(path)) or not str(path).isprintable():
-        raise errors.NotIgnorable(quoted(given), "its path cannot be kept as it is")
+        raise NotIgnorable(quoted(given), "its path cannot be kept as it is")
     place = place_of(parts, str(path))
     return place.scope if place.checkout.common else str(path)

@@ -23,6 +23,7 @@ from memd_daemon.service.calls import canonical
 from memd_daemon.service.clients import PEER
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.people import PlanBook
+from memd_daemon.service.refused import UnknownTool
 from memd_daemon.service.text import quoted
 
 Text = Annotated[str, Meta(max_length=limits.CONTENT_MAX_BYTES)]
@@ -159,7 +160,7 @@ class Tools:
         """Carries out one call. Raises MemdError, with the sentence for the agent."""
         tool = TOOLS.get(name)
         if tool is None:
-            raise errors.UnknownTool(quoted(name), ", ".join(TOOLS))
+            raise UnknownTool(quoted(name), ", ".join(TOOLS))
         if not caller.cwd:
             raise errors.NoDirectory
         taken = _taken(tool, arguments, self.parts.tags)
