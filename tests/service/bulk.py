@@ -17,6 +17,8 @@ class Planted(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = "finding"
     priority: str = "medium"
     anchors: tuple[ev.Anchor, ...] = ()
+    scope: str = ""  # the desk's repository
+    source: str = SourceType.INFERENCE
 
 
 def plant(desk: Desk, notes: Iterable[Planted]) -> list[int]:
@@ -35,8 +37,8 @@ def plant(desk: Desk, notes: Iterable[Planted]) -> list[int]:
             kind=note.kind,
             priority=note.priority,
             provenance="agent",
-            source=ev.Source(SourceType.INFERENCE),
-            scope=scope,
+            source=ev.Source(note.source),
+            scope=note.scope or scope,
             anchors=note.anchors,
         )
         return uid, parts.draft("recorded", uid, recorded, asker=asker)
