@@ -126,6 +126,62 @@ def test_lines_never_decide_that_a_note_is_dropped() -> None:
     assert tight.chosen[0].digest == roomy.chosen[0].digest
 
 
+@pytest.mark.parametrize("length", range(0, 60, 5))
+def test_what_room_is_left_goes_to_the_lines(length: int) -> None:
+    """Whatever numbers the last line names: warnings on what a person endorsed are left out only where there is no room for one."""
+    proposed = (ProposalView(act="revoke", at=MARCH_4, reason="w " * 30),)
+    mine = [
+        make_one(i, **RULE, provenance="human", proposals=proposed, content="Keep it. " + "x" * length)
+        for i in range(1, 10)
+    ]
+    crowd = [make_one(1_000_000 + i, **RULE, content=f"rule {i:05} " + "word " * 80) for i in range(60)]
+    decision = decide(make_now(budget_tokens=8_000), [*mine, *crowd])
+    told = [chosen for chosen in decision.chosen if chosen.candidate.endorsed]
+    bare = [chosen for chosen in told if chosen.text == renderings(chosen.candidate.view, TAGS)[-1]]
+    assert len(told) == len(mine)
+    assert 9_500 - utf16_units(decision.text) < min(
+        utf16_units(renderings(chosen.candidate.view, TAGS)[1]) - utf16_units(chosen.text) for chosen in bare
+    )
+
+
+@pytest.mark.parametrize("spare", range(30, 90, 5))
+def test_the_names_of_agents_rules_keep_out_no_endorsed_one(spare: int) -> None:
+    """What the endorsed ones leave free is enough to name one of the others: so all of them are told, and the others counted."""
+    mine = [make_one(i, **RULE, provenance="human", content=f"rule {i} " + "word " * 30) for i in range(1, 9)]
+    alone = decide(make_now(), mine)
+    assert len(alone.chosen) == 8
+    crowd = [make_one(100_000 + i, **RULE, content="word " * 90) for i in range(40)]
+    decision = decide(make_now(budget_tokens=alone.tokens + len(mine) + 20 + spare), [*mine, *crowd])
+    assert ids(decision) == ids(alone)
+    assert read_block(decision.text)[1][0] == 100_039
+    assert "memd: end; 40 more qualified" in decision.text
+
+
+def test_a_finding_is_not_lost_to_the_count_of_those_behind_it() -> None:
+    """The best one fits alone, and beside others that do not: the line names fewer of them then."""
+    best = make_one(1, score=0.9, content="word " * 300)
+    others = [make_one(100_000 + i, score=0.5, content="word " * 300) for i in range(12)]
+    alone = decide(make_now(Moment.PROMPT_SUBMIT), [best]).tokens
+    for spare in range(35, 80):
+        decision = decide(make_now(Moment.PROMPT_SUBMIT, budget_tokens=alone + spare), [best, *others])
+        assert ids(decision) == [1]
+        assert "memd: end; 12 more qualified and did not fit: [100011]" in decision.text
+        assert decision.tokens <= alone + spare
+
+
+@pytest.mark.parametrize("number", [5, 100_000])
+def test_rules_of_one_class_are_all_named_up_to_ten(number: int) -> None:
+    """Room for their names is kept whatever else asks for it, be they all endorsed or none."""
+    for provenance in ("human", "agent"):
+        made = [
+            make_one(number + i, **RULE, provenance=provenance, content=f"rule {i} " + "word " * 30) for i in range(60)
+        ]
+        for budget in range(150, 900, 50):
+            decision = decide(make_now(budget_tokens=budget), made)
+            named = read_block(decision.text)[1]
+            assert named == [left for left in range(number + 59, number - 1, -1) if left not in ids(decision)][:10]
+
+
 def test_revoked_rules_take_a_share_and_no_more() -> None:
     """At most 300 tokens of tombstones, however many there are; rules are not crowded out."""
     fallen = [make_one(i, **RULE, revoked="because " * 15) for i in range(1, 30)]

@@ -39,23 +39,27 @@ def opening(weight: Weight | None, count: int) -> str:
     return OPENINGS_ONE[weight] if count == 1 else OPENINGS[weight].format(n=count)
 
 
-def closing(left_out_ids: Sequence[int]) -> str:
-    """The last line; names the first LEFT_OUT_IDS_MAX of ``left_out_ids``, in the order given."""
+def closing(left_out_ids: Sequence[int], named: int = LEFT_OUT_IDS_MAX) -> str:
+    """The last line; names the first ``named`` of ``left_out_ids``, in the order given, and counts them all."""
     if not left_out_ids:
         return CLOSING
-    named = " ".join(f"[{i}]" for i in left_out_ids[:LEFT_OUT_IDS_MAX])
-    others = len(left_out_ids) - LEFT_OUT_IDS_MAX
+    ids = " ".join(f"[{i}]" for i in left_out_ids[:named])
+    others = len(left_out_ids) - named
     if others > 0:
-        named += f" and {others} others"
-    return CLOSING_LEFT_OUT.format(m=len(left_out_ids), ids=named)
+        ids += f" and {others} others"
+    return CLOSING_LEFT_OUT.format(m=len(left_out_ids), ids=ids)
 
 
-def envelope(views: Sequence[NoteView], left_out_ids: Sequence[int] = ()) -> tuple[str, str]:
+def envelope(
+    views: Sequence[NoteView], left_out_ids: Sequence[int] = (), named: int = LEFT_OUT_IDS_MAX
+) -> tuple[str, str]:
     """(first line, last line) around ``views``; ``left_out_ids``, the most important first, qualified and did not fit."""
-    return opening(weakest(views), len(views)), closing(left_out_ids)
+    return opening(weakest(views), len(views)), closing(left_out_ids, named)
 
 
-def bundle(views: Sequence[NoteView], texts: Sequence[str], left_out_ids: Sequence[int] = ()) -> str:
+def bundle(
+    views: Sequence[NoteView], texts: Sequence[str], left_out_ids: Sequence[int] = (), named: int = LEFT_OUT_IDS_MAX
+) -> str:
     """The whole block, without a line end: ``texts`` are the renderings of ``views``, in the same order."""
-    first, last = envelope(views, left_out_ids)
+    first, last = envelope(views, left_out_ids, named)
     return "\n".join([first, *texts, last])

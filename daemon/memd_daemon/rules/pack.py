@@ -9,7 +9,9 @@
 - Revoked directives take a bounded share of a block.
 - Notes that are sure of their place are taken first, into the block's whole budget; what nobody endorsed is taken into the budget
   that is set for it (situation.py, `Terms`).
-- Whatever did not fit is counted in the block's last line, rules first; the line's own cost is part of the block's.
+- Whatever did not fit is counted in the block's last line, rules first; the line's own cost is part of the block's. It names ten,
+  and fewer where the room is short, one at least: room for the names of rules is kept from all notes, save that those of rules
+  which nobody endorsed keep out no endorsed note; that for other names from no endorsed note, nor from the first of all.
 
 Costs are added up note by note, one token more for each line end: the sum is never below the cost of the whole, since a text's
 tokens are the sum of its parts' and a part's bytes are rounded up. The finished block is measured once more as it is sent.
@@ -17,12 +19,12 @@ tokens are the sum of its parts' and a part's bytes are rounded up. The finished
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from memd_daemon.frames import envelope
 from memd_daemon.frames.digest import rendering_digest
 from memd_daemon.frames.push import renderings
-from memd_daemon.limits import BYTES_PER_TOKEN, REVOKED_DIRECTIVES_MAX_TOKENS
+from memd_daemon.limits import BYTES_PER_TOKEN, LEFT_OUT_IDS_MAX, REVOKED_DIRECTIVES_MAX_TOKENS
 from memd_daemon.model.view import NoteView, Weight
 from memd_daemon.model.words import Kind
 from memd_daemon.rules.order import is_revoked_directive, place
@@ -47,16 +49,22 @@ _LINE_END: Final = "\n"
 class Packed:
     """One block while it is being filled: which notes, in which rendering, and what they cost so far."""
 
-    def __init__(self, now: Situation, last_line: str, suffix: str) -> None:
+    def __init__(self, now: Situation, suffix: str, keeping: "_Keeping") -> None:
         self._now = now
         self._suffix = suffix
         self._taken: dict[int, _Note] = {}
         self._weight = Weight.HUMAN
         self._tombstone_tokens = 0
-        self._tokens = now.cost(last_line + suffix) + 1
-        self._units = now.units(last_line + suffix) + now.units(_LINE_END)
-        self._openings: dict[tuple[Weight, int], tuple[int, int]] = {}
+        self._tokens = self._units = 0  # of the notes, each with a line end
+        self._end = self._end_of(keeping.last)
+        self._end_beside_endorsed, self._end_beside_first = self._end_of(keeping.endorsed), self._end_of(keeping.first)
+        self._named = LEFT_OUT_IDS_MAX
+        self._openings: dict[tuple[Weight | None, int], tuple[int, int]] = {}
         self.left: dict[int, str] = {}  # id -> rule
+
+    def _end_of(self, last_line: str) -> tuple[int, int]:
+        line = last_line + self._suffix
+        return self._now.cost(line) + 1, self._now.units(_LINE_END + line)
 
     def take(self, note: "_Note", corrections: Iterable["_Note"]) -> None:
         """Put ``note`` in, or say which rule leaves it out."""
@@ -77,7 +85,8 @@ class Packed:
             return CORRECTION_FIRST
         weight, count = min(self._weight, note.weight), len(self._taken) + 1
         opening_tokens, opening_units = self._opening(weight, count)
-        room = note.budget_tokens - self._tokens - opening_tokens - 1
+        end_tokens, end_units = self._end_beside(note)
+        room = note.budget_tokens - self._tokens - end_tokens - opening_tokens - 1
         if note.least_tokens > room:
             return BUDGET
         tokens, units = note.barest
@@ -85,25 +94,57 @@ class Packed:
             return BUDGET
         if note.is_tombstone and self._tombstone_tokens + tokens + 1 > REVOKED_DIRECTIVES_MAX_TOKENS:
             return TOMBSTONE_SHARE
-        fits_cap = self._units + units + opening_units <= self._now.cap_units
+        fits_cap = self._units + units + end_units + opening_units <= self._now.cap_units
         return "" if fits_cap else HARNESS_CAP
 
-    def _opening(self, weight: Weight, count: int) -> tuple[int, int]:
+    def _end_beside(self, note: "_Note") -> tuple[int, int]:
+        """What is kept free for the last line where this note asks for room."""
+        if note.goes_first or note.is_sure:
+            return self._end_beside_endorsed
+        return self._end if self._taken else self._end_beside_first
+
+    def _opening(self, weight: Weight | None, count: int) -> tuple[int, int]:
         key = (weight, count)
         if key not in self._openings:
             line = envelope.opening(weight, count)
             self._openings[key] = self._now.cost(line), self._now.units(line)
         return self._openings[key]
 
+    def close(self, left_out_ids: Sequence[int]) -> str:
+        """Settle the last line, with as many names as there is room for; gives the rule by which even the shortest is too long."""
+        rule = ""
+        for named in range(LEFT_OUT_IDS_MAX, 0, -1):
+            self._named, self._end = named, self._end_of(envelope.closing(left_out_ids, named))
+            rule = self._over(self._tokens, self._units)
+            if not rule or not left_out_ids:
+                break
+        return rule
+
+    def _over(self, tokens: int, units: int) -> str:
+        """The rule that notes of this size break with the first line and the last as they are."""
+        opening_tokens, opening_units = self._opening(self._weight if self._taken else None, len(self._taken))
+        if tokens + opening_tokens + self._end[0] > self._now.block_tokens:
+            return BUDGET
+        return HARNESS_CAP if units + opening_units + self._end[1] > self._now.cap_units else ""
+
+    def drop_last(self, rule: str) -> bool:
+        """Take out the note that was taken last; False where there is none."""
+        if not self._taken:
+            return False
+        last, note = self._taken.popitem()
+        self.left[last] = rule
+        self._tokens -= note.barest[0] + 1
+        self._units -= note.barest[1]
+        self._weight = min((note.weight for note in self._taken.values()), default=Weight.HUMAN)
+        return True
+
     def fill(self) -> None:
         """Give the room that is left to the notes' further lines, in the bundle's order, as full as they fit."""
-        opening_tokens, opening_units = self._opening(self._weight, len(self._taken))
         for note in self.in_order():
             for level in range(len(note.texts) - 1):
                 tokens = self._tokens + note.tokens(level) - note.barest[0]
                 units = self._units + note.units(level) - note.barest[1]
-                within = tokens + opening_tokens <= self._now.block_tokens
-                if within and units + opening_units <= self._now.cap_units:
+                if not self._over(tokens, units):
                     note.level, self._tokens, self._units = level, tokens, units
                     break
 
@@ -117,18 +158,16 @@ class Packed:
         """The whole block as it is sent."""
         notes = self.in_order()
         texts = [note.texts[note.level] for note in notes]
-        return envelope.bundle([note.view for note in notes], texts, left_out_ids) + self._suffix
+        return envelope.bundle([note.view for note in notes], texts, left_out_ids, self._named) + self._suffix
 
     def shrink(self) -> bool:
         """Take the block one step back: all notes to their barest, then the last one out. False where it is empty."""
         full = [note for note in self._taken.values() if note.level != len(note.texts) - 1]
         for note in full:
+            self._tokens -= note.tokens(note.level) - note.barest[0]
+            self._units -= note.units(note.level) - note.barest[1]
             note.level = len(note.texts) - 1
-        if not full and self._taken:
-            last, _ = self._taken.popitem()
-            self.left[last] = BUDGET
-            return True
-        return bool(full)
+        return bool(full) or self.drop_last(BUDGET)
 
 
 class _Note:
@@ -199,19 +238,33 @@ def pack(
     notes = sorted((_Note(now, candidate, sure) for candidate in pool), key=lambda note: note.place)
     corrections = _corrections(notes)
     turns = _turns(notes, corrections)
-    packed = _take_all(now, turns, corrections, envelope.closing(()), suffix)
+    packed = _take_all(turns, corrections, Packed(now, suffix, _Keeping()))
     if packed.left:
-        everything = _named(notes, {note.view.id for note in notes})
-        packed = _take_all(now, turns, corrections, envelope.closing(everything), suffix)
+        packed = _take_all(turns, corrections, Packed(now, suffix, _keeping(notes)))
+    while (rule := packed.close(_named(notes, packed.left))) and packed.drop_last(rule):
+        pass
     packed.fill()
     text, tokens = _finished(now, notes, packed)
     return text, tokens, packed
 
 
-def _take_all(
-    now: Situation, turns: Sequence[_Note], corrections: dict[int, list[_Note]], last_line: str, suffix: str
-) -> Packed:
-    packed = Packed(now, last_line, suffix)
+class _Keeping(NamedTuple):
+    """For which last line room is kept free while notes are taken."""
+
+    last: str = envelope.CLOSING
+    endorsed: str = envelope.CLOSING  # from a note that is sure of its place, or endorsed
+    first: str = envelope.CLOSING  # from the first that is taken
+
+
+def _keeping(notes: Sequence[_Note]) -> _Keeping:
+    """As if nothing fitted, and with the largest numbers: the line that comes is hardly ever longer."""
+    ids = sorted((note.view.id for note in notes), reverse=True)
+    rules = [note for note in notes if _is_rule(note)]
+    named = (min(max(len(few), 1), LEFT_OUT_IDS_MAX) for few in ([r for r in rules if r.goes_first], rules))
+    return _Keeping(envelope.closing(ids), *(envelope.closing(ids, count) for count in named))
+
+
+def _take_all(turns: Sequence[_Note], corrections: dict[int, list[_Note]], packed: Packed) -> Packed:
     for note in turns:
         packed.take(note, corrections.get(note.view.id, ()))
     return packed
@@ -278,3 +331,4 @@ def _finished(now: Situation, notes: Sequence[_Note], packed: Packed) -> tuple[s
             return text, tokens
         if not packed.shrink():
             return "", 0
+        packed.close(_named(notes, packed.left))
