@@ -195,6 +195,24 @@ def test_a_lost_subagent_start_does_not_take_the_hold_away(desk: Desk) -> None:
     assert why(desk, id_, agent="a1").decided[0].held
 
 
+def test_a_subagent_that_its_turn_has_no_room_for_is_foretold_nothing(desk: Desk) -> None:
+    """The next one shares what is left of 4,000 tokens with those before it in the turn; in the next turn all is there."""
+    crowd(desk)
+    desk.start()
+    desk.prompt("go on", prompt_id="p1")
+    for number in range(7):
+        assert rule_of(desk, 60, "subagent-start") == "arrives"
+        payload = desk.payload("SubagentStart", "s1", agent_id=f"a{number}", agent_type="Explore", prompt_id="p1")
+        assert desk.hook("subagent-start", payload)
+    one = at(desk, 60, "subagent-start")
+    payload = desk.payload("SubagentStart", "s1", agent_id="a7", agent_type="Explore", prompt_id="p1")
+    assert desk.hook("subagent-start", payload) == ""
+    left = limits.BUDGET_SUBAGENTS_TURN_TOKENS - sum(d.tokens for d in desk.ask(api.Deliveries()).deliveries[:-1])
+    assert (one.rule, one.detail) == ("budget", f"{left} tokens for the whole block")
+    desk.prompt("go on", prompt_id="p2")
+    assert rule_of(desk, 60, "subagent-start") == "arrives"
+
+
 def silent(desk: Desk, key: str, value: str, person: Person | None = None) -> None:
     how = "add" if key == "ignore" else "set"
     plan = desk.ask(
@@ -303,12 +321,22 @@ def test_a_prompt_that_is_too_far_says_by_how_much(desk: Desk) -> None:
     assert far.rule == "below-gate"
     assert far.detail.startswith("cosine ")
     assert "words in common" in far.detail
-    plant(desk, (Planted(content=f"The importer retries on a locked database, number {n}.") for n in range(150)))
-    weak = desk.remember(
-        "The importer is old, and nobody knows what its retries on a locked database were for at first."
-    ).id
-    near = rule_of(desk, weak, "prompt-submit", prompt="the importer retries on a locked database, number 7")
-    assert near in (NOT_NEAR, "below-gate")
+
+
+def test_what_others_are_nearer_than_is_named_by_that(desk: Desk) -> None:
+    """More findings pass the gate than a prompt weighs: those it weighs arrive or find no room, the rest are the farther ones."""
+    asking = "why are zq_alpha() and zq_beta() and zq_gamma() retried?"
+    ids = plant(
+        desk, (Planted(content=f"zq_alpha() and zq_beta() and zq_gamma() are retried, number {n}.") for n in range(30))
+    )
+    desk.start()
+    foretold = {id_: rule_of(desk, id_, "prompt-submit", prompt=asking) for id_ in ids}
+    desk.prompt(asking)
+    (delivery,) = desk.ask(api.Deliveries()).deliveries
+    came = {note.id: "arrives" for note in delivery.notes} | {left.id: left.rule for left in delivery.left_out}
+    assert len(came) == limits.PROMPT_CANDIDATES
+    assert {"arrives", "budget"} == set(came.values())
+    assert foretold == {id_: came.get(id_, NOT_NEAR) for id_ in ids}
 
 
 def test_what_the_index_does_not_list_says_so(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

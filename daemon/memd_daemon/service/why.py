@@ -216,12 +216,14 @@ def _event(subject: Subject, moment: str, path: str) -> HookEvent:
     context, request = subject.context, subject.request
     begins = moment == Moment.SESSION_START  # another session, which is not begun yet
     agent = context.agent if context else ""
+    is_new_agent = moment == Moment.SUBAGENT_START
     return HookEvent(
         moment=MOMENTS[moment],
         harness=context.harness if context else claude.NAME,
         session=context.session if context and not begins else "",
         cwd=request.cwd,
-        agent=_NEW_AGENT if moment == Moment.SUBAGENT_START else "" if begins else agent,
+        agent=_NEW_AGENT if is_new_agent else "" if begins else agent,
+        prompt_id=context.turn if context and is_new_agent else "",  # it begins in this turn, and shares its budget
         prompt=request.prompt if moment == Moment.PROMPT_SUBMIT else "",
         source=_SOURCES.get(moment),
         paths=(str(_file(subject, path)),) if path else (),
