@@ -358,6 +358,7 @@ FOLDER_LISTED_MAX: Final = 20_000  # names of one that does; listing more takes 
 REPOSITORY_PATHS_MAX: Final = 50  # clones of one repository that are remembered: more are nobody's habit
 GIT_FILE_MAX_BYTES: Final = 1024 * 1024  # of HEAD, config and their like
 GIT_LINE_MAX_CHARS: Final = 4096  # of a config: a longer one is nobody's remote
+REPOSITORY_NAMES_MAX: Final = 64  # stores whose notes hold in one repository of ours: each name is looked up
 PATH_MAX_CHARS: Final = 4096  # no system takes a longer path
 
 # redaction (evidence.md, "Turns"; redact/judge.py says how the values are judged)

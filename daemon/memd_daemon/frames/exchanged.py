@@ -7,9 +7,13 @@ KEYS_LEFT: Final = "Your key is not in it: keep your recovery code, or a copy of
 REMADE: Final = "What is made from the log ({faults}) was not what the log gives, and was made anew."
 STORE_UNREADABLE: Final = "The store that was here could not be read, so memd does not know what was forgotten in it."
 INDEXES_COME: Final = "The word and vector indexes are made anew behind the daemon's next start."
-OTHER_STORE: Final = (
-    "It is another store's: its keys endorse nothing here, and notes of its repositories hold in none of yours "
-    "(`memd list --all-scopes` has them)."
+OTHER_STORE: Final = "It is another store's: its keys endorse nothing here."
+HOLD_HERE: Final = (
+    "{count} of its repositories {are} known here, by a remote or by first commits: {their} notes hold in yours."
+)
+HOLD_LATER: Final = "{count} of its repositories {are} not: {their} notes hold once memd sees a clone of {them} here."
+HOLD_NOWHERE: Final = (
+    "Notes of what has no remote and no commits hold in none of yours; `memd list --all-scopes` has all of them."
 )
 TURNS_LEFT: Final = "Its {turns} were left out."
 WENT_ON: Final = "What was here had gone on: {more} more, which stay in the folder that is kept."
@@ -22,6 +26,15 @@ BROKEN_OFF: Final = "An earlier restore or import was broken off; what it had ta
 def damaged_too(problems: Sequence[Mapping[str, str]]) -> Iterator[str]:
     """What is known to be wrong with the store, and so with a copy of it."""
     return (f"This backup has it too: {problem['what']}." for problem in problems)
+
+
+def of_repositories(here: int, waiting: int) -> Iterator[str]:
+    """Where notes of another store's repositories hold: how many of these are known here, and how many are not."""
+    for count, words in ((here, HOLD_HERE), (waiting, HOLD_LATER)):
+        if count:
+            are, their, them = ("is", "its", "it") if count == 1 else ("are", "their", "them")
+            yield words.format(count=count, are=are, their=their, them=them)
+    yield HOLD_NOWHERE
 
 
 def numbered(number: int, what: str) -> str:

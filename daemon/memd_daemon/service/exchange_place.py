@@ -24,7 +24,7 @@ from memd_daemon.frames import exchanged as words
 from memd_daemon.model.burst import BurstNote
 from memd_daemon.model.ids import UID_BYTES, uid_text
 from memd_daemon.service.explain import iso
-from memd_daemon.store import backup, backup_swap, fs, keys
+from memd_daemon.store import backup, backup_swap, fs, keys, theirs
 from memd_daemon.store import exchange_lines as ln
 from memd_daemon.store.backup_refused import (
     BackupDamaged,
@@ -305,7 +305,8 @@ def _taken_in(
     store = open_store(folder)
     try:
         before, keys_before = _counts(store), _keys(store)
-        incoming = Incoming(store, redact, is_new=relation == "new", is_same=relation == "same")
+        whose = bytes.fromhex(head.store)
+        incoming = Incoming(store, redact, whose, is_new=relation == "new", is_same=relation == "same")
         taken = incoming.taken
         try:
             lines = reader.rest(first, taken)
@@ -316,9 +317,13 @@ def _taken_in(
             raise ImportWrong(*_wrong(taken.wrong))
         if not _keys(store) <= keys_before:
             place.person("This import")
+        if relation != "new":
+            taken.others += store.write(theirs.decide_all)
         place.say("checking", 0, 0)
         faults = verify(store)
         after = _counts(store)
+        with store.read() as snapshot:
+            repositories = theirs.known(snapshot, whose)
     finally:
         store.close()
     held = _hold_notes(folder, taken.held)
@@ -337,15 +342,16 @@ def _taken_in(
         wrong=[words.numbered(*one) for one in sorted(taken.wrong.first)],
         wrong_count=taken.wrong.count,
         faults=len(faults),
-        told=_told(relation, taken.turns, taken.turns_left),
+        told=_told(relation, taken.turns, taken.turns_left, repositories),
     )
     return _Made(out, taken.is_news or held)
 
 
-def _told(relation: str, turns: int, left: int) -> list[str]:
+def _told(relation: str, turns: int, left: int, repositories: tuple[int, int]) -> list[str]:
     told = []
     if relation == "other":
         told.append(words.OTHER_STORE)
+        told += words.of_repositories(*repositories)
     if relation == "other" and left:
         told.append(words.TURNS_LEFT.format(turns=words.counted(left, "turn")))
     if turns:

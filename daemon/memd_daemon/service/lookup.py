@@ -1,7 +1,7 @@
 """How the derived indexes are asked, whichever of them are in by now; what is not in is not used (service/search.py loads them)."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -62,6 +62,7 @@ class Lookup:
         self._vectors: ScopedVectors | None = None
         self._embedder: Embedder | None = None
         self._embedding = threading.Lock()
+        self._names: Mapping[str, tuple[str, ...]] = {}  # of scopes: those under which other stores' notes are of them
 
     @property
     def ready(self) -> bool:
@@ -90,13 +91,19 @@ class Lookup:
     def by_words(self, query: str, scopes: Iterable[str]) -> list[tuple[int, float]]:
         """(id, score) of the notes of these scopes that the query's words find, best first: `find`'s half without a vector."""
         words = self._words
-        return words.search(_looked_at(query), scopes, limits.FUSION_CANDIDATES) if words is not None else []
+        if words is None:
+            return []
+        return words.search(_looked_at(query), self._everywhere(scopes), limits.FUSION_CANDIDATES)
 
     def by_rarest(self, text: str, scopes: Iterable[str]) -> list[int]:
         """Ids of the notes of these scopes that share the rarest words of a text, best first: all that may say nearly the same."""
         words = self._words
-        found = words.by_rarest(text, scopes, limits.NEAR_CANDIDATES) if words is not None else []
+        found = words.by_rarest(text, self._everywhere(scopes), limits.NEAR_CANDIDATES) if words is not None else []
         return [id_ for id_, _ in found]
+
+    def _everywhere(self, scopes: Iterable[str]) -> list[str]:
+        """The scopes, and those under which notes lie that were indexed before it was known that they are of them."""
+        return list(dict.fromkeys(name for scope in scopes for name in (scope, *self._names.get(scope, ()))))
 
     def find(
         self,
@@ -114,7 +121,7 @@ class Lookup:
         """
         from memd_daemon.index.fuse import fuse
 
-        asked = list(scopes)
+        asked = self._everywhere(scopes)
         asked += [COLD + s for s in asked] if cold else []
         ranked = self.by_words(query, asked) if by_words is None else by_words
         if vector is None:

@@ -30,6 +30,7 @@ from memd_daemon.ground.repository import (
 from memd_daemon.model.ids import UID_BYTES, uid_text
 from memd_daemon.service.names import is_safe, name_kept
 from memd_daemon.service.parts import Parts
+from memd_daemon.store import theirs
 from memd_daemon.store.port import Snapshot, Txn
 
 
@@ -180,7 +181,7 @@ def _first_look(parts: Parts, checkout: Checkout) -> bytes:
     path = _path_of(checkout)
     roots = _roots_if_needed(checkout)
 
-    def work(txn: Txn) -> bytes:
+    def work(txn: Txn) -> tuple[bytes, bool]:
         found = _named(txn, "common", path) or _elsewhere(txn, checkout, roots)
         uid = found or parts.new_uid()
         txn.put_setting(_key("common", path), uid)
@@ -190,9 +191,11 @@ def _first_look(parts: Parts, checkout: Checkout) -> bytes:
                 _claim(txn, _key("common", checkout.remote), uid)
         _put_roots(txn, roots, uid)
         txn.put_setting(_about(uid), msgspec.msgpack.encode(_seen_at(txn, uid, path)))
-        return uid
+        return uid, _take_up(txn, checkout, roots, uid)
 
-    uid = parts.store.write(work)
+    uid, has_taken_up = parts.store.write(work)
+    if has_taken_up:
+        _notes_came(parts)
     if not roots and _needs_roots(checkout):
         parts.behind.add(lambda: _learn_roots(parts, checkout, uid))
     return uid
@@ -201,8 +204,14 @@ def _first_look(parts: Parts, checkout: Checkout) -> bytes:
 def _learn_roots(parts: Parts, checkout: Checkout, uid: bytes) -> None:
     """A long history is read behind the answer: it is asked for only once the repository has moved."""
     roots = root_commits(checkout.root, deadline_s=limits.GIT_HISTORY_DEADLINE_S)
-    if roots:
-        parts.store.write(lambda txn: _put_roots(txn, roots, uid))
+
+    def work(txn: Txn) -> bool:
+        _put_roots(txn, roots, uid)
+        return _take_up(txn, checkout, roots, uid)
+
+    came = parts.store.write(work) if roots else False
+    if came:
+        _notes_came(parts)
 
 
 def _put_roots(txn: Txn, roots: tuple[str, ...], uid: bytes) -> None:
@@ -324,3 +333,15 @@ def path_of(snapshot: Snapshot, scope: str) -> str:
     """Where a repository was last seen first, for people; "" where it is unknown here."""
     about = snapshot.setting(f"repo/about/{scope.removeprefix('repo:')}")
     return "" if about is None else msgspec.msgpack.decode(about, type=Known).path.removesuffix("/.git")
+
+
+def _take_up(txn: Txn, checkout: Checkout, roots: tuple[str, ...], uid: bytes) -> bool:
+    """Repositories of other stores that waited for this one to be seen, or for its remote (store/theirs.py); whether any did."""
+    remote = [_key("remote", checkout.remote)] if checkout.remote else []
+    return theirs.take_up(txn, [*remote, *(f"{_key('root', root)}/{uid_text(uid)}" for root in roots)])
+
+
+def _notes_came(parts: Parts) -> None:
+    """Notes hold here that did not a moment ago, without a word in the log."""
+    parts.views.forget()
+    parts.search.learn_names()

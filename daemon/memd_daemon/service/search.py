@@ -129,6 +129,7 @@ class Search(Lookup):
 
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         words = self._words or WordIndex(self._folder / "words")
+        self.learn_names()
         with self._store.read() as snapshot:
             is_known = known(snapshot, words.mark) is not None
         if not is_known:
@@ -137,6 +138,11 @@ class Search(Lookup):
         self._catch_up(words, seq_of(words.mark))
         self._are_words_current = True
         self._words_in.set()
+
+    def learn_names(self) -> None:
+        """The scopes of other stores' notes that are ones of this store's (store/scoped.py), as they are decided by now."""
+        with self._store.read() as snapshot:
+            self._names = snapshot.other_names()
 
     def wait_for_words(self) -> None:
         """For who asks in so many words, or must not record a mistake again: waits while the word index is loading."""

@@ -7,7 +7,8 @@ nothing; and taking the same lines twice changes nothing.
 event names, a commit of this store's own chain the next one of that chain; a signature counts by the keys of this store alone, as
 it does everywhere (model/trust.py). Turns, numbers and facts stand in no chain: they are taken only into a store that is new here
 (facts and numbers also into the same one, where nothing stands in their place), and a turn that came so is nobody's typed word
-again (service/attest.py goes by `IMPORTED_TURNS`).
+again (service/attest.py goes by `IMPORTED_TURNS`). Of another store's facts only what it says of its repositories is kept, as its
+word and apart from the table of this one's (theirs.py).
 
 **What stays out.** A text that the redactor would change cannot be the one that its digest names: the event is kept and the text
 withheld. An event with a secret in a name or a path is withheld itself. Texts of notes that were forgotten here, and texts that
@@ -35,7 +36,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model.burst import BurstNote
 from memd_daemon.model.ids import UID_BYTES, is_time
 from memd_daemon.store import exchange_lines as ln
-from memd_daemon.store import keys, turn_rows
+from memd_daemon.store import keys, theirs, turn_rows
 from memd_daemon.store.exchange_read import UNREADABLE, Group, Named, Taken, grouped
 from memd_daemon.store.group import GroupStore
 from memd_daemon.store.log_read import BROKEN, LogSnapshot, decode_header
@@ -54,15 +55,16 @@ Redact = Callable[[str], str]
 
 
 class Incoming:
-    """Takes lines into ``store``. ``is_new``: it is the very store of the export, and empty; ``is_same``: that store, with
-    something in it."""
+    """Takes lines into ``store``. ``whose``: the uid of the store that was exported. ``is_new``: it is that very store, and empty;
+    ``is_same``: that store, with something in it."""
 
-    def __init__(self, store: GroupStore, redact: Redact, *, is_new: bool, is_same: bool) -> None:
+    def __init__(self, store: GroupStore, redact: Redact, whose: bytes, *, is_new: bool, is_same: bool) -> None:
         self._store = store
+        self._whose = whose
+        self._is_own_store = is_new or is_same
         self._redact = redact
         self._is_clean = lru_cache(NAMES_KNOWN_MAX)(lambda word: redact(word) == word)
         self._is_new = is_new
-        self._is_same = is_same
         self._lost = _texts_forgotten(store)
         with store.read() as snapshot:
             self._newest = _last(snapshot, keys.IDS)
@@ -206,7 +208,7 @@ class Incoming:
 
     def _number(self, txn: LogTxn, number: int, line: ln.Number, found: Taken) -> None:
         uid = _bytes_of(line.note)
-        if not (self._is_new or self._is_same) or txn.id_of(uid) is not None:
+        if not self._is_own_store or txn.id_of(uid) is not None:
             return
         if len(uid) != UID_BYTES or not 0 < line.id <= IMPORT_NUMBER_MAX:
             found.wrong.add(number, "is no number of a note")
@@ -247,21 +249,31 @@ class Incoming:
         found.turns += 1
 
     def _fact(self, txn: LogTxn, number: int, line: ln.Fact, found: Taken) -> None:
-        if not (self._is_new or self._is_same):
-            return
         if not line.name.startswith(ln.PORTABLE_FACTS) or not 0 < len(line.name.encode()) <= keys.KEY_MAX_BYTES:
             found.wrong.add(number, "is a fact that no export holds")
         elif not ln.is_fact(line.name, line.value):
             found.wrong.add(number, "is a fact that says nothing")
         elif not all(map(self._is_clean, (line.name, *_words_of(line.value)))):
             found.withheld.add(number, "a fact with what looks like a credential")
-        elif txn.setting(line.name) is None:
-            txn.put_setting(line.name, line.value)
-            found.others += 1
+        else:
+            found.others += self._take_fact(txn, line)
+
+    def _take_fact(self, txn: LogTxn, line: ln.Fact) -> bool:
+        """Of another store's repositories only what it says of them (theirs.py); a decision of this very store only where there
+        is nothing yet, and about no repository of its own."""
+        claim = theirs.claim_of(line.name, line.value, self._whose)
+        if claim is not None and (not self._is_own_store or line.name.startswith(theirs.SAID)):
+            return theirs.put_claim(txn, claim)
+        if not self._is_own_store or txn.setting(line.name) is not None:
+            return False
+        if theirs.is_decision(line.name):
+            return self._is_new and theirs.take_decision(txn, line.name, line.value)
+        txn.put_setting(line.name, line.value)
+        return True
 
     def _held(self, txn: LogTxn, number: int, burst: BurstNote, found: Taken) -> None:
         """Only a note that has just come is held: of one that was here already it is known here."""
-        if not (self._is_new or self._is_same) or not _has_events(txn, burst.note):
+        if not self._is_own_store or not _has_events(txn, burst.note):
             return  # the note of an event that stayed out, or of another store
         if (txn.id_of(burst.note) or 0) <= self._newest:
             return

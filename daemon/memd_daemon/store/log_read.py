@@ -22,6 +22,7 @@ from memd_daemon.store.indexes import rows_of
 from memd_daemon.store.kv import Reading
 from memd_daemon.store.port import Counts, StoreInfo
 from memd_daemon.store.proven import proof_for
+from memd_daemon.store.scoped import Scoped
 from memd_daemon.store.trusted import Trusted, may_be_signed
 
 BROKEN = (msgspec.ValidationError, msgspec.DecodeError)
@@ -89,10 +90,11 @@ def is_blob(digest: bytes, raw: bytes) -> bool:
     return len(raw) >= SALT_BYTES and blob_digest(raw[:SALT_BYTES], raw[SALT_BYTES:]) == digest
 
 
-class LogSnapshot:
+class LogSnapshot(Scoped):
     """`memd_daemon.store.port.Snapshot` over a keeper of tables. ``trusted`` is shared by all snapshots of a store."""
 
     def __init__(self, kv: Reading, info: StoreInfo, trusted: Trusted) -> None:
+        super().__init__()
         self.kv = kv
         self.info = info
         self.trusted = trusted
@@ -103,6 +105,11 @@ class LogSnapshot:
     # --- notes
 
     def note(self, uid: bytes) -> Note | None:
+        note = self.folded(uid)
+        return None if note is None else self.at_home(note)
+
+    def folded(self, uid: bytes) -> Note | None:
+        """The note in the scope that its events say, whatever this store knows of that repository (scoped.py)."""
         raw = self.kv.get(keys.FOLDS, uid)
         if raw is None:
             return self._note_anew(uid, b"") if uid != self.info.store and self.trusted.signed_places(uid) else None
@@ -138,20 +145,6 @@ class LogSnapshot:
 
     def uid_of_slug(self, slug: str) -> bytes | None:
         return next((uid for _, uid in self.kv.scan(keys.SLUGS, keys.digest16(slug))), None)
-
-    def notes_of_kind(self, scope: str, kind: str, priority: str = "") -> Iterator[int]:
-        wanted = {priority.encode(), b""}  # rows of an older store name no priority: who asks looks at the note
-        for key, has in self.kv.scan(keys.KINDS, keys.kind_prefix(scope, kind), reverse=True):
-            if not priority or has in wanted:
-                yield keys.of_number(key)
-
-    def notes_on_path(self, scope: str, path: str) -> Iterator[int]:
-        for key, _ in self.kv.scan(keys.PATHS, keys.path_prefix(scope, path), reverse=True):
-            yield keys.of_number(key)
-
-    def notes_anchored_as(self, scope: str, digest: bytes) -> Iterator[int]:
-        for key, _ in self.kv.scan(keys.ANCHORED, keys.anchored_prefix(scope, digest), reverse=True):
-            yield keys.of_number(key)
 
     def children_of(self, uid: bytes) -> Iterator[bytes]:
         for key, _ in self.kv.scan(keys.CHILDREN, uid):
@@ -315,7 +308,7 @@ class LogSnapshot:
         """Whether the cached fold of a note and its index rows are those that its log gives."""
         if uid == self.info.store:
             return True
-        made, id_, raw = self.note(uid), self.id_of(uid), self.kv.get(keys.FOLDS, uid)
+        made, id_, raw = self.folded(uid), self.id_of(uid), self.kv.get(keys.FOLDS, uid)
         if made is None or id_ is None:
             return made is None and raw is None
         return encode_note(made) == raw and self._is_entered(made, id_)

@@ -189,7 +189,7 @@ class LogTxn(LogSnapshot):
     def _place(self, stored: Stored) -> Placed:
         """Enters an event into the log of its subject and lets fold and indexes follow."""
         subject, place = stored.event.note, keys.place_bytes(stored.place)
-        before = self.note(subject)  # while the log still ends before this event
+        before = self.folded(subject)  # while the log still ends before this event
         tail = self.tail(subject)
         twin = self.kv.get(keys.EVENT_UIDS, stored.event.uid)
         if twin is None or place < twin:
