@@ -442,6 +442,9 @@ STOP_MARK_MAX_BYTES: Final = 4096  # of run/stopped, which anybody of this user 
 POLICY_FILES_MAX: Final = 32  # of one folder: each is looked at again when a session starts
 POLICY_ENTRIES_MAX: Final = 1_000  # of a folder that are looked through for them
 POLICY_DIRECTIVES_MAX: Final = 50  # of one file: more than a session's start has room for
+NOTICES_MAX_TOKENS: Final = (
+    600  # of all of them: a pause, two lists, a stop, three keys; no number of lines keeps rules from their client
+)
 POLICY_TEXT_MAX_BYTES: Final = 2_000  # of one directive: 500 tokens, as of any that can arrive (PUSHABLE_MAX_TOKENS)
 POLICY_LEAVES_TOKENS: Final = 200  # of a bundle's budget, to everything else: room to name what did not fit
 POLICY_LINKS_MAX: Final = 40  # symbolic links on the way to a file, as the system itself allows

@@ -25,6 +25,7 @@ NOTICE = re.compile(
     rf"|a key that endorses for the user was enrolled on {DAY}, at .*: fingerprint [0-9a-f ]+\. .*"
     rf"|a key that was enrolled on {DAY} \(fingerprint [0-9a-f ]+\) has been rejected since\."
     r"|\d+ more keys were enrolled in these days: .*"
+    r"|\d+ more of these did not fit: .*"
     rf"|the policy file .* no longer counts: .* \(seen on {DAY}\)\. What it said no longer holds: .*\. Ask the user .*)"
 )
 POLICY_OPENING = re.compile(

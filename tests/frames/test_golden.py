@@ -317,6 +317,7 @@ def notice_lines() -> dict[str, str]:
         "a key at no terminal": notices.enrolled(MARCH_4, "", "0f1e 2d3c", TAGS),
         "a key that was rejected": notices.rejected(MARCH_4, "0f1e 2d3c"),
         "more keys": notices.more_enrolled(2),
+        "more than there is room for": notices.more(7),
     }
 
 

@@ -10,8 +10,9 @@ from memd_client import api
 from memd_daemon import limits
 from memd_daemon.daemon import Daemon
 from memd_daemon.service import notices
-from tests.frames.grammar import read_start
+from tests.frames.grammar import read_policy, read_start
 from tests.service.desk import Desk, context_of
+from tests.service.policies import enact, made_person
 from tests.service.test_people import Person
 from tests.service.test_settings import change, signed
 
@@ -199,6 +200,51 @@ def test_notices_stand_in_the_budget_and_leave_directives_their_floor(desk: Desk
     block = context_of(desk.start("s3")).split("\n", len(lines))[-1]
     assert len(notes) == 4
     assert 400 < desk.daemon.parts.cost(block) <= 500
+
+
+def unsigned_changes(desk: Desk) -> None:
+    """Whatever a session can do to be told of."""
+    for key in ("budget.prompt", "budget.edit", "budget.subagent"):
+        change(desk, key, "500")
+    for key, value in (("gate.cosine", "0.9"), ("gate.idf_share", "0.9"), ("hold", "off"), ("pause", "on")):
+        change(desk, key, value)
+    change(desk, "ignore", ".", how="add")
+    change(desk, "only", str(desk.repo.parent))
+    stop(desk)
+    restarted(desk)
+
+
+@pytest.mark.parametrize("budget", [0, 8_000])
+def test_no_number_of_notices_silences_the_rules(desk: Desk, budget: int) -> None:
+    """Rules of a policy as many as go in, files of it that were taken away, every setting changed: the answer is within the
+    client's cap, or it would never be sent; what silences memd is told, and what found no room is counted."""
+    person = made_person(desk)
+    if budget:
+        signed(desk, person, "budget.session_start", str(budget))
+    own = person.rule("Ask before you delete a branch.")
+    text = "documentation instructions administration requirements implementation " * 4
+    rule = '[[directive]]\ntext = "{} {}"\n'
+    enact(desk, person, "".join(rule.format(n, text) for n in range(1, 50)))
+    gone = [enact(desk, person, rule.format(0, "Gone."), f"a-name-of-some-length-{n:02}.toml") for n in range(31)]
+    desk.start("s0")
+    for file in gone:
+        file.unlink()
+    unsigned_changes(desk)
+    block = context_of(desk.start("s1"))
+    lines, notes, _ = read_start(block)
+    found, _ = read_policy("\n".join(block.split("\n")[len(lines) :]))
+    assert [note.id for note in notes] == [own]
+    assert len(found) > 10
+    assert sum(desk.daemon.parts.cost(line) + 1 for line in lines) <= limits.NOTICES_MAX_TOKENS
+    assert [line.split("since")[0].split("on 2026")[0] for line in lines[:4]] == [
+        "memd: memd has been paused ",
+        "memd: memd is kept out of this repository by the list `ignore`, set ",
+        "memd: the list `only` of repositories was changed ",
+        "memd: memd was stopped ",
+    ]
+    told_of = sum("no longer counts" in line for line in lines)
+    assert lines[-1].startswith(f"memd: {31 - told_of} more of these did not fit: ")
+    assert desk.prompt("go on", session="s1") == ""
 
 
 def test_a_lost_notice_is_told_again(desk: Desk) -> None:

@@ -45,6 +45,9 @@ ENROLLED: Final = (
 )
 REJECTED: Final = "memd: a key that was enrolled on {date} (fingerprint {fingerprint}) has been rejected since."
 MORE_ENROLLED: Final = "memd: {n} more keys were enrolled in these days: `memd human show` has them all."
+MORE: Final = (
+    "memd: {n} more of these did not fit: `memd status`, `memd config log` and `memd policy list` tell of them."
+)
 NO_TERMINAL: Final = "a terminal that is not known"
 
 
@@ -96,3 +99,8 @@ def rejected(at_ms: int, fingerprint: str) -> str:
 
 def more_enrolled(count: int) -> str:
     return MORE_ENROLLED.format(n=count)
+
+
+def more(count: int) -> str:
+    """What stands for the lines that find no room."""
+    return MORE.format(n=count)

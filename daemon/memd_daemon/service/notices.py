@@ -8,15 +8,16 @@
 - A key's **enrolment** is told for `limits.ENROLMENT_TOLD_DAYS`.
 
 Notices are part of the start bundle: they stand before its notes, count against its budget and its client's cap, and are told once
-in an epoch unless their words have changed. They come under a pause and in an ignored repository too, since that is what they are
-about. Subagents are not told: nobody reads what they say.
+in an epoch unless their words have changed. All of them take `limits.NOTICES_MAX_TOKENS` at most, what silences memd first: an
+answer over the client's cap is never sent, so whoever could make many lines could silence every rule. They come under a pause and
+in an ignored repository too, since that is what they are about. Subagents are not told: nobody reads what they say.
 """
 
 import contextlib
 import hashlib
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -69,16 +70,31 @@ class Board:
             self._of, self._keys = settings, enrolments(snapshot, self._parts.store.info.store)
         now_ms = self._parts.now_ms()
         lines = [
-            *_of_policies(self._parts, now_ms),
+            *_of_silences(settings, place, now_ms),
             *_of_stop(snapshot, now_ms),
-            *_of_settings(settings, place, now_ms),
+            *_of_others(settings, now_ms),
             *_of_keys(self._keys, now_ms, self._parts.tags),
+            *_of_policies(self._parts, now_ms),
         ]
         if not lines:
             return None
-        text = "\n".join(lines)
+        text = "\n".join(_fitting(lines, self._parts.cost))
         digest = hashlib.sha256(text.encode()).digest()[: limits.RENDERING_DIGEST_BYTES]
         return Notices(text=text, digest=digest, tokens=self._parts.cost(text))
+
+
+def _fitting(lines: list[str], cost: Callable[[str], int]) -> list[str]:
+    """The lines that find room, each whole and in their order, then how many more there are."""
+    costs = [cost(line) + 1 for line in lines]
+    if sum(costs) <= limits.NOTICES_MAX_TOKENS:
+        return lines
+    room = limits.NOTICES_MAX_TOKENS - cost(words.more(len(lines))) - 1
+    kept: list[str] = []
+    for line, tokens in zip(lines, costs, strict=True):
+        if tokens <= room:
+            kept.append(line)
+            room -= tokens
+    return [*kept, words.more(len(lines) - len(kept))]
 
 
 # --- policy files
@@ -94,11 +110,15 @@ def _of_policies(parts: Parts, now_ms: int) -> Iterator[str]:
 # --- settings
 
 
-def _of_settings(settings: Settings, place: Place, now_ms: int) -> Iterator[str]:
+def _of_silences(settings: Settings, place: Place, now_ms: int) -> Iterator[str]:
+    if not settings.is_default:
+        yield from _of_pause(settings, now_ms)
+        yield from _of_lists(settings, place, now_ms)
+
+
+def _of_others(settings: Settings, now_ms: int) -> Iterator[str]:
     if settings.is_default:
         return
-    yield from _of_pause(settings, now_ms)
-    yield from _of_lists(settings, place, now_ms)
     others = [c for c in settings.unsigned(now_ms) if c.key not in (PAUSE, *LISTS) and _bears(c)]
     if others:
         yield words.changed(others)
