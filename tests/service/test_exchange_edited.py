@@ -205,7 +205,7 @@ def test_a_flipped_bit_is_found_wherever_it_is(folder: Path, raw: bytes) -> None
         (b"", NotAnExport),
         (b"hello\n", NotAnExport),
         (b'{"is":"note"}\n', NotAnExport),
-        (b'{"is":"memd-export","format":2}\n', ExportNewer),
+        (b'{"is":"memd-export","format":3}\n', ExportNewer),
         (b'{"is":"memd-export","format":1,"store_format":9}\n', ExportNewer),
         (b'{"is":"memd-export","format":1,"store_format":1}\n', NotAnExport),
         (b"[" * 100_000 + b"\n", NotAnExport),

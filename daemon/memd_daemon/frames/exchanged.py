@@ -16,7 +16,13 @@ HOLD_NOWHERE: Final = (
     "Notes of what has no remote and no commits hold in none of yours; `memd list --all-scopes` has all of them."
 )
 TURNS_LEFT: Final = "Its {turns} were left out."
-WENT_ON: Final = "What was here had gone on: {more} more, which stay in the folder that is kept."
+WENT_ON: Final = (
+    "What was here had gone on: {more} more, which stay in the folder that is kept. "
+    "No number that was given there is given again."
+)
+NUMBERS_UNKNOWN: Final = (
+    "A store could not be read or written whole, so a number that was given here may come to name another note."
+)
 TURNS_UNTYPED: Final = (
     "No turn that came counts as typed: an export can be edited. `memd backup` and `memd restore` keep that."
 )

@@ -24,7 +24,7 @@ from memd_daemon.frames import exchanged as words
 from memd_daemon.model.burst import BurstNote
 from memd_daemon.model.ids import UID_BYTES, uid_text
 from memd_daemon.service.explain import iso
-from memd_daemon.store import backup, backup_swap, fs, keys, theirs
+from memd_daemon.store import backup, backup_swap, fs, keys, numbers, theirs
 from memd_daemon.store import exchange_lines as ln
 from memd_daemon.store.backup_refused import (
     BackupDamaged,
@@ -41,6 +41,7 @@ from memd_daemon.store.exchange_read import Named, Reader
 from memd_daemon.store.fault import REINDEX, Fault
 from memd_daemon.store.group import GroupStore
 from memd_daemon.store.lmdb_log import open_ledger, open_store
+from memd_daemon.store.log_write import LogTxn
 from memd_daemon.store.port import Counts
 
 Hold = Callable[[], AbstractContextManager[None]]
@@ -94,7 +95,7 @@ def restore(place: Place, path: Path, *, damaged: bool = False, with_forgotten: 
         with place.hold():
             told = place.settled(folder)
             told += _refuse_forgotten(place.home, folder, with_forgotten=with_forgotten)
-            told += _gone_on(place.home, made)
+            told += _carried_on(place.home, folder, made)
             kept = backup_swap.swap(place.home, folder)
             failing.pop_all()
     return msgspec.structs.replace(
@@ -150,22 +151,46 @@ def named(faults: Iterable[Fault]) -> str:
     return f"{first}; and {more} more" if more > 0 else first
 
 
-def _gone_on(home: Path, made: RestoredOut) -> list[str]:
-    """What the store that is there has more than the one that comes, where they are one store."""
+def _carried_on(home: Path, folder: Path, made: RestoredOut) -> list[str]:
+    """What the store that is there has more than the one that comes, where they are one store; and no number that it gave is given
+    again by the other."""
     if not (home / "store" / "log" / "data.mdb").exists():
         return []
     try:
         store = open_store(home)
     except errors.MemdError:
-        return []
+        return [words.NUMBERS_UNKNOWN]
     try:
         counts, is_same = _counts(store), uid_text(store.info.store) == made.store
+        with store.read() as snapshot:
+            note, turn = numbers.given_last(snapshot.kv), snapshot.kv.get(keys.META, keys.META_TURN)
     finally:
         store.close()
+    if not is_same:
+        return []
+    try:
+        _go_on_behind(folder, note, turn)
+    except errors.StoreDamaged:  # it is to be taken as it is
+        return [words.NUMBERS_UNKNOWN]
     here, comes = (counts.notes, counts.events, counts.turns), (made.notes, made.events, made.turns)
     named = ("note", "event", "turn")
     more = [words.counted(a - b, noun) for a, b, noun in zip(here, comes, named, strict=True) if a > b]
-    return [words.WENT_ON.format(more=", ".join(more))] if is_same and more else []
+    return [words.WENT_ON.format(more=", ".join(more))] if more else []
+
+
+def _go_on_behind(folder: Path, note: int, turn: bytes | None) -> None:
+    """The staged store numbers its next note and its next turn behind these."""
+    store = open_store(folder)
+
+    def work(txn: LogTxn) -> None:
+        numbers.pass_up_to(txn.kv, note)
+        if turn is not None and turn > (txn.kv.get(keys.META, keys.META_TURN) or b""):
+            txn.kv.put(keys.META, keys.META_TURN, turn)
+
+    try:
+        store.write(work)
+    finally:
+        store.close()
 
 
 def _refuse_forgotten(home: Path, folder: Path, *, with_forgotten: bool) -> list[str]:
@@ -310,7 +335,7 @@ def _taken_in(
         taken = incoming.taken
         try:
             lines = reader.rest(first, taken)
-            incoming.take(lines, head.last_turn, lambda: place.say("taking in", reader.done_bytes, reader.size))
+            incoming.take(lines, head, lambda: place.say("taking in", reader.done_bytes, reader.size))
         except OSError as error:
             raise NotReadable("the export", error.strerror or error) from error
         if taken.wrong.count and not skip_wrong:

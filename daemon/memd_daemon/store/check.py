@@ -21,7 +21,7 @@ from memd_daemon.model.event import GENESIS, Header, Stored
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note, encode_note
 from memd_daemon.model.words import Actor
-from memd_daemon.store import keys
+from memd_daemon.store import keys, numbers
 from memd_daemon.store.fault import LOOK, REINDEX, RESTORE, at_commit, at_event, at_note
 from memd_daemon.store.fault import Fault as Fault
 from memd_daemon.store.indexes import INDEX_TABLES, rows_of
@@ -356,12 +356,13 @@ class _Notes:
 def _ids(snapshot: LogSnapshot) -> Iterator[Fault]:
     """Ids and their notes stand for each other, none is left out, and those of this origin go as its notes were recorded."""
     expected, newest = 0, 0
+    passed = numbers.passed(snapshot.kv)
     for key, uid in snapshot.kv.scan(keys.IDS):
         expected += 1
         id_ = keys.of_number(key)
-        if id_ != expected:
+        if id_ != expected and numbers.is_missed(passed, expected, id_ - 1):
             yield Fault(where=f"id [{expected}]", what="stands for no note", remedy=RESTORE)
-            expected = id_
+        expected = id_
         if snapshot.kv.get(keys.ALIASES, uid) != key:
             yield at_note(uid, id_, "does not know its id", RESTORE)
         first = snapshot.kv.seek(keys.SUBJECTS, uid)

@@ -28,6 +28,7 @@ from memd_daemon.errors import BadRequest, CommitForked
 from memd_daemon.limits import (
     IMPORT_BATCH_EVENTS,
     IMPORT_NUMBER_MAX,
+    IMPORT_STRETCHES_MAX,
     IMPORT_TEXT_MAX_BYTES,
     NAMES_KNOWN_MAX,
     SALT_BYTES,
@@ -36,7 +37,7 @@ from memd_daemon.model import event as ev
 from memd_daemon.model.burst import BurstNote
 from memd_daemon.model.ids import UID_BYTES, is_time
 from memd_daemon.store import exchange_lines as ln
-from memd_daemon.store import keys, theirs, turn_rows
+from memd_daemon.store import keys, numbers, theirs, turn_rows
 from memd_daemon.store.exchange_read import UNREADABLE, Group, Named, Taken, grouped
 from memd_daemon.store.group import GroupStore
 from memd_daemon.store.log_read import BROKEN, LogSnapshot, decode_header
@@ -70,7 +71,7 @@ class Incoming:
             self._newest = _last(snapshot, keys.IDS)
         self.taken = Taken()
 
-    def take(self, lines: Iterator[tuple[int, ln.AnyLine]], last_turn: int, tell: Callable[[], None]) -> None:
+    def take(self, lines: Iterator[tuple[int, ln.AnyLine]], head: ln.Head, tell: Callable[[], None]) -> None:
         """All of them, in commits of the store, each of which is told. Raises StoreFull."""
         batch: list[Group | tuple[int, ln.AnyLine]] = []
         weight = 0
@@ -82,7 +83,9 @@ class Incoming:
                 tell()
                 batch, weight = [], 0
         self._write(batch)
-        self.taken.wrong.join(self._store.write(lambda txn: self._close(txn, last_turn)))
+        wrong, passes_over = self._store.write(lambda txn: self._close(txn, head))
+        self.taken.wrong.join(wrong)
+        self.taken.others += passes_over
 
     def _write(self, batch: Sequence[Group | tuple[int, ln.AnyLine]]) -> None:
         def work(txn: LogTxn) -> Taken:
@@ -284,13 +287,18 @@ class Incoming:
         else:
             found.held.append(burst)
 
-    def _close(self, txn: LogTxn, last_turn: int) -> Named:
-        """Numbers that stand for no note at all go again; no number of a turn is given twice."""
-        found = Named()
-        if not 0 <= last_turn <= IMPORT_NUMBER_MAX:
+    def _close(self, txn: LogTxn, head: ln.Head) -> tuple[Named, bool]:
+        """Numbers that stand for no note at all go again; no number of a note or a turn is given twice. Gives what is wrong, and
+        whether more numbers are passed over now."""
+        found, passes_over = Named(), False
+        if not 0 <= head.last_turn <= IMPORT_NUMBER_MAX:
             found.add(1, "gives a last turn that no store has")
-        elif self._is_new and (given := max(last_turn, _last(txn, keys.TURNS))) > 0:
+        elif self._is_new and (given := max(head.last_turn, _last(txn, keys.TURNS))) > 0:
             txn.kv.put(keys.META, keys.META_TURN, keys.number(given))
+        if len(head.passed) > IMPORT_STRETCHES_MAX or not numbers.are_in_order(head.passed, IMPORT_NUMBER_MAX):
+            found.add(1, "passes over numbers as no store does")
+        elif self._is_own_store:
+            passes_over = numbers.pass_over(txn.kv, head.passed)
         empty = [(key, uid) for key, uid in txn.kv.scan(keys.IDS) if self.taken.others and not _has_events(txn, uid)]
         for key, uid in empty:
             for table, row in ((keys.IDS, key), (keys.ALIASES, uid), (keys.UNEMBEDDED, key), (keys.UNWANTED, key)):
@@ -298,7 +306,7 @@ class Incoming:
         if not self.taken.withheld.count:  # else an event that stayed out may be all there is of its note
             for key, _ in empty:
                 found.add(0, f"the number {keys.of_number(key)} stands for no note")
-        return found
+        return found, passes_over
 
 
 def _last(log: LogSnapshot, table: str) -> int:

@@ -20,7 +20,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", forbid_unk
     """One line."""
 
 
-class Head(Line, tag="memd-export", frozen=True, kw_only=True):
+class Head(Line, tag="memd-export", frozen=True, kw_only=True, omit_defaults=True):
     """The first: whose export this is. The counts are what follows, but for numbers, of which there may be more than notes."""
 
     format: int
@@ -32,6 +32,7 @@ class Head(Line, tag="memd-export", frozen=True, kw_only=True):
     commits: int
     events: int
     turns: int
+    passed: tuple[tuple[int, int], ...] = ()  # stretches of numbers that stand for no note and are given to none
 
 
 class Number(Line, tag="number", frozen=True, kw_only=True, omit_defaults=True):

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from memd_daemon.limits import EXPORT_FORMAT, SALT_BYTES
+from memd_daemon.limits import EXPORT_FORMAT, EXPORT_FORMAT_PLAIN, SALT_BYTES
 from memd_daemon.model.burst import BurstNote
-from memd_daemon.store import keys
+from memd_daemon.store import keys, numbers
 from memd_daemon.store.exchange_lines import (
     PORTABLE_FACTS,
     Commit,
@@ -82,8 +82,9 @@ class Outgoing:
 
     def _head(self) -> Head:
         info, last = self._snapshot.info, self._kv.get(keys.META, keys.META_TURN)
+        passed = numbers.passed(self._kv)
         return Head(
-            format=EXPORT_FORMAT,
+            format=EXPORT_FORMAT if passed else EXPORT_FORMAT_PLAIN,
             store_format=info.format,
             store=info.store.hex(),
             origin=info.origin.hex(),
@@ -92,6 +93,7 @@ class Outgoing:
             commits=self.counts.commits,
             events=self.counts.events,
             turns=self.counts.turns,
+            passed=passed,
         )
 
     def _commit(self, key: bytes, raw: bytes) -> Iterator[Line]:

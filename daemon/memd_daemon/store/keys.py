@@ -19,6 +19,7 @@ The store environment, ``<home>/store/log``, is durable: each commit is synced b
     settings        name (UTF-8, 1 to 511)              bytes                                        truth, local
     unwanted        id                                  "" : not to be embedded until asked for      truth, local
     meta            format store origin hlc head turn model  u64, uid, uid, u64, seq ‖ digest, u64, name  truth
+                    passed                              msgpack [[first number, last], …] (numbers.py)
     vectors         digest16(model) ‖ uid               float16 little-endian                        derived, kept by rebuild
                     (uid: the note's for its first wording, the event's for a further one)
     unembedded      id                                  "" : waits for a vector of the model in meta derived
@@ -145,6 +146,7 @@ META_HLC: Final = b"hlc"
 META_HEAD: Final = b"head"
 META_TURN: Final = b"turn"
 META_MODEL: Final = b"model"
+META_PASSED: Final = b"passed"
 
 KEY_MAX_BYTES: Final = 511
 _U64: Final = struct.Struct(">Q")

@@ -20,7 +20,7 @@ from memd_daemon.model.ids import UID_BYTES, hybrid_next, is_time, uuid7
 from memd_daemon.model.note import Note, decode_note, encode_note
 from memd_daemon.model.proof import needs_signature
 from memd_daemon.model.turn import Raised, Turn
-from memd_daemon.store import keys, turn_rows
+from memd_daemon.store import keys, numbers, turn_rows
 from memd_daemon.store.indexes import Row, replace_rows, rows_of
 from memd_daemon.store.kv import Writing
 from memd_daemon.store.log_read import (
@@ -271,8 +271,7 @@ class LogTxn(LogSnapshot):
             self._drop(uid, id_)
 
     def _new_id(self, uid: bytes) -> int:
-        last = self.kv.last(keys.IDS)
-        id_ = 1 if last is None else keys.of_number(last[0]) + 1
+        id_ = numbers.given_last(self.kv) + 1
         self.kv.put(keys.IDS, keys.number(id_), uid)
         self.kv.put(keys.ALIASES, uid, keys.number(id_))
         self.kv.put(keys.UNEMBEDDED, keys.number(id_), b"")
