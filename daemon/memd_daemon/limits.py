@@ -293,10 +293,10 @@ IMPORT_TEXT_MAX_BYTES: Final = (
     64 * 1024
 )  # twice the longest that memd writes: a sentence of 8,192 characters of four bytes
 IMPORT_NUMBER_MAX: Final = 1_000_000_000  # of a note or a turn: a thousand times what a store is made for
+IMPORT_STRETCHES_MAX: Final = 1_000  # of numbers that are passed over: one comes with a restore
 IMPORT_TOLD_MAX: Final = 20  # wrong lines that are named; the rest is counted
 EXCHANGE_STOP_TRIES: Final = 5  # a hook may start a daemon between its end and the lock
 EXCHANGE_TOLD_EVERY_S: Final = 0.2  # a person's eye
-IMPORT_STRETCHES_MAX: Final = 1_000  # of numbers that are passed over: one comes with a restore
 FAULTS_TOLD_MAX: Final = 3  # of a store that is to be put in place; `memd verify` has them all
 CHECK_SLICE_MS: Final = 1  # of looking through the store at a time: a hook waits no longer for its turn
 CHECK_REST_MS: Final = 9  # then; so that it takes a tenth of one core at most
@@ -358,9 +358,9 @@ MOVED_GOTCHAS_LOOKED_AT: Final = 500  # behind a session's start: their files ar
 FOLDERS_KNOWN_MAX: Final = 2_000  # of which it is known whether they fold case: a path each
 FOLDER_LISTED_MAX: Final = 20_000  # names of one that does; listing more takes longer than a hook may
 REPOSITORY_PATHS_MAX: Final = 50  # clones of one repository that are remembered: more are nobody's habit
+REPOSITORY_NAMES_MAX: Final = 64  # stores whose notes hold in one repository of ours: each name is looked up
 GIT_FILE_MAX_BYTES: Final = 1024 * 1024  # of HEAD, config and their like
 GIT_LINE_MAX_CHARS: Final = 4096  # of a config: a longer one is nobody's remote
-REPOSITORY_NAMES_MAX: Final = 64  # stores whose notes hold in one repository of ours: each name is looked up
 PATH_MAX_CHARS: Final = 4096  # no system takes a longer path
 
 # redaction (evidence.md, "Turns"; redact/judge.py says how the values are judged)
@@ -438,15 +438,15 @@ NOTICE_TOLD_MS: Final = (
     24 * 3600 * 1000
 )  # an unsigned pause that ended, a list that was changed, a stop: told for a day
 NOTICE_ENROLMENTS_MAX: Final = 3  # then "and n more"
+NOTICES_MAX_TOKENS: Final = (
+    600  # of all of them: a pause, two lists, a stop, three keys; no number of lines keeps rules from their client
+)
 STOP_MARK_MAX_BYTES: Final = 4096  # of run/stopped, which anybody of this user may have written
 
 # policy files (model/policy.py); how large one may be stands in memd_client.policy_signing, since a client signs it
 POLICY_FILES_MAX: Final = 32  # of one folder: each is looked at again when a session starts
 POLICY_ENTRIES_MAX: Final = 1_000  # of a folder that are looked through for them
 POLICY_DIRECTIVES_MAX: Final = 50  # of one file: more than a session's start has room for
-NOTICES_MAX_TOKENS: Final = (
-    600  # of all of them: a pause, two lists, a stop, three keys; no number of lines keeps rules from their client
-)
 POLICY_TEXT_MAX_BYTES: Final = 2_000  # of one directive: 500 tokens, as of any that can arrive (PUSHABLE_MAX_TOKENS)
 POLICY_LEAVES_TOKENS: Final = 200  # of a bundle's budget, to everything else: room to name what did not fit
 POLICY_LINKS_MAX: Final = 40  # symbolic links on the way to a file, as the system itself allows
