@@ -182,6 +182,18 @@ def test_a_bundle_that_is_owed_comes_with_whatever_is_next(desk: Desk) -> None:
     assert rule_of(desk, id_, "read") == "other-moment"
 
 
+def test_the_bundle_that_looked_at_a_note_says_why_it_is_not_in_it(desk: Desk) -> None:
+    """A rule of a folder: it holds in this session, whose start is owed, and is no matter of the file that is read."""
+    (desk.repo / "web").mkdir()
+    id_ = desk.remember(RULE, kind="directive", under="web").id
+    desk.start(receipt=False)
+    a_minute_later(desk)
+    silent(desk, "pause", "on")
+    foretold = rule_of(desk, id_, "read", paths=("app.py",))
+    desk.read("app.py")
+    assert why(desk, id_).decided[0].rule == foretold == "paused"
+
+
 def test_a_lost_subagent_start_does_not_take_the_hold_away(desk: Desk) -> None:
     """The gotcha of the very file is the edit's own, and holds it; the rules that were owed stand before it."""
     desk.remember(RULE, kind="directive")

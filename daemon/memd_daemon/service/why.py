@@ -277,16 +277,21 @@ def _rule(one: Candidate, seen: Foreseen, weighed: list[tuple[Situation, Decisio
     silent = seen.call.there.everything or seen.call.here.everything
     if silent:
         return silent, seen.at_moment
-    found = [(_left_by(one, now, decision), now) for now, decision in weighed] or [
-        (sift(seen.at_moment, one), seen.at_moment)
-    ]
+    brought = [(rule, now) for now, decision in weighed if (rule := _left_in(one, decision))]
+    if brought:
+        return brought[0]
+    found = [(_left_by(one, now), now) for now, _ in weighed] or [(sift(seen.at_moment, one), seen.at_moment)]
     return next((pair for pair in found if pair[0] != _OTHER_MOMENT), found[0])
 
 
-def _left_by(one: Candidate, now: Situation, decision: Decision) -> str:
-    """The rule in the decision; where no lookup brought the note up, the first rule that would have left it out."""
-    left = next((left.rule for left in decision.left_out if left.uid == one.view.note.uid), "")
-    return left or sift(now, one) or (NOT_NEAR if now.trigger == Moment.PROMPT_SUBMIT else UNLISTED)
+def _left_in(one: Candidate, decision: Decision) -> str:
+    """The rule by which the decision left the note out; "" where no lookup brought it up."""
+    return next((left.rule for left in decision.left_out if left.uid == one.view.note.uid), "")
+
+
+def _left_by(one: Candidate, now: Situation) -> str:
+    """The first rule that would have left the note out, which no lookup brought up."""
+    return sift(now, one) or (NOT_NEAR if now.trigger == Moment.PROMPT_SUBMIT else UNLISTED)
 
 
 def _candidate(parts: Parts, snapshot: Snapshot, subject: Subject, seen: Foreseen) -> Candidate:
