@@ -133,3 +133,70 @@ def test_a_call_that_was_answered_and_spooled_is_one_turn(desk: Desk) -> None:
     file.write_bytes(wire.encode_spool(wire.Spooled(call, at_ns)))
     desk.prompt("now")
     assert texts(desk) == ["once", "now"]
+
+
+UNREAD = [
+    b"",
+    b"not JSON",
+    b'{"hook_event_name": "UserPromptSubmit", "prompt": "cut',
+    b"[1, 2]",
+    b'{"a":' * 100_000,
+    {"prompt": ["in", "parts"]},
+    {"prompt": None},
+    {"session_id": 7},
+    {"session_id": ""},
+    {"cwd": ["/"]},
+    {"agent_id": 5},
+]
+
+
+def put_payload(desk: Desk, payload: object, env: bytes = b"", number: int = 1) -> Path:
+    """A spooled call with this stdin; fields that are named take the place of a prompt's own."""
+    file = put(desk, number)
+    hook = wire.decode_spool(file.read_bytes()).hook
+    own = desk.payload("UserPromptSubmit", "s1", prompt="words")
+    stdin = payload if isinstance(payload, bytes) else json.dumps({**own, **payload}).encode()  # type: ignore[dict-item]
+    call = wire.Hook(hook.request_id, 0, 0, "claude", "prompt-submit", hook.cwd, env, stdin)
+    file.write_bytes(wire.encode_spool(wire.Spooled(call, desk.clock.ms * limits.NS_PER_MS)))
+    return file
+
+
+@pytest.mark.parametrize("payload", UNREAD, ids=lambda one: str(one)[:40])
+def test_a_prompt_that_cannot_be_read_is_no_prompt_that_was_taken_in(desk: Desk, payload: object) -> None:
+    """It stays for a day, since a later memd may read it; then it goes, and both status and doctor tell that it is lost."""
+    file = put_payload(desk, payload)
+    desk.prompt("now")
+    assert (texts(desk), file.exists()) == (["now"], True)
+    os.utime(file, (1, 1))
+    desk.prompt("later", prompt_id="p2")
+    told = desk.ask(api.Status())
+    assert (file.exists(), told.spool["dropped"]) == (False, 1)
+    assert any("could not be read and were dropped" in one["what"] for one in told.problems)
+
+
+@pytest.mark.parametrize(
+    ("payload", "env"),
+    [
+        ({"conversation_id": "c"}, b""),
+        ({"cursor_version": "1", "prompt": None}, b""),
+        ({"transcript_path": "/home/u/.copilot/session-state/x", "prompt": 5}, b""),
+        ({"prompt": ["x"]}, b"GEMINI_SESSION_ID=g"),
+        ({"hook_event_name": "BeforeAgent", "prompt": ["x"]}, b""),
+    ],
+)
+def test_what_is_another_clients_is_not_missed(desk: Desk, payload: object, env: bytes) -> None:
+    """It was never to be kept: nothing of it waits, and nothing is counted."""
+    file = put_payload(desk, payload, env)
+    os.utime(file, (1, 1))
+    desk.prompt("now")
+    assert (file.exists(), texts(desk), desk.ask(api.Status()).spool["dropped"]) == (False, ["now"], 0)
+
+
+def test_a_commit_that_git_replays_is_not_missed(desk: Desk) -> None:
+    """Its hook tells of it, and nobody wrote it just now."""
+    file = put(desk, 1)
+    hook = wire.decode_spool(file.read_bytes()).hook
+    call = wire.Hook(hook.request_id, 0, 0, "git", "git-commit", hook.cwd, b"GIT_REFLOG_ACTION=rebase (pick)", b"")
+    file.write_bytes(wire.encode_spool(wire.Spooled(call, desk.clock.ms * limits.NS_PER_MS)))
+    desk.prompt("now")
+    assert (file.exists(), desk.ask(api.Status()).spool["dropped"]) == (False, 0)

@@ -1,8 +1,9 @@
 """The spool: what hooks could not deliver, taken in, in order, and only then removed (hooks.md, section 3).
 
-A file holds raw text, so it goes as soon as its turn is on disk. What cannot be read or taken in, whatever the reason, stands in
-the way of nothing: it stays until `wire.SPOOL_MAX_AGE_S`, then it is removed, and `status` tells how many were. Only what the
-store refuses for now (a full disk) waits for as long as it takes, and those behind it wait too.
+A file holds raw text, so it goes as soon as its turn is on disk. What cannot be read or taken in, whatever the reason (among them a
+prompt that its client wrote otherwise than memd knows it), stands in the way of nothing: it stays until `wire.SPOOL_MAX_AGE_S`, then
+it is removed, and `status` tells how many were. Only what the store refuses for now (a full disk) waits for as long as it takes, and
+those behind it wait too.
 
 A prompt or a commit for which a hook found no room left an empty file, which is counted and taken away: `status` tells of it for
 `limits.LOST_TOLD_DAYS`.
@@ -29,6 +30,7 @@ from memd_daemon.service.capture import store_prompt
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import place_of
 from memd_hooks.events import Harness, Moment
+from memd_hooks.harness import UNREAD
 
 log: Final = logging.getLogger("memd.spool")
 
@@ -223,9 +225,13 @@ def _read(path: Path) -> bytes:
 
 
 def _store(parts: Parts, harness: Harness, spooled: wire.Spooled) -> None:
+    """Raises Unfit for a prompt that cannot be read."""
     hook = copy(spooled.hook)
-    event = harness.parse(hook.event, hook.stdin, os.fsdecode(hook.cwd), wire.parse_environment(hook.environment))
-    if event is None:
+    told = hook.event, hook.stdin, os.fsdecode(hook.cwd), wire.parse_environment(hook.environment)
+    event = harness.parse(*told)
+    if event is None and harness.NAME in UNREAD and UNREAD[harness.NAME](*told):
+        raise Unfit  # perhaps a later memd can read it
+    if event is None:  # nothing that is kept: another client's, or a commit that nobody wrote just now
         return
     event = names.heard(event)
     hook.request_id = names.request_kept(hook.request_id, event)
