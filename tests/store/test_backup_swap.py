@@ -13,7 +13,7 @@ from tests.store.exchanging import opened, quick_folder, restore_into, turn
 from tests.store.making import NOON, Pen
 
 from memd_daemon.store import backup_swap
-from memd_daemon.store.backup_refused import CannotSwap
+from memd_daemon.store.backup_refused import CannotSwap, SwapUnfinished
 from memd_daemon.store.check import verify
 
 
@@ -139,6 +139,49 @@ def test_a_store_on_a_mount_of_its_own_is_not_exchanged(home: Path, monkeypatch:
         backup_swap.swap(home, folder)
     assert words_in(home) == "old"
     assert os.path.lexists(folder)
+
+
+def broken(*_: object) -> None:
+    raise OSError(5, "Input/output error")
+
+
+@pytest.mark.parametrize("failing", ["sync_folder", "_named"])
+def test_a_step_that_fails_behind_the_exchange_is_told_as_what_it_is(
+    home: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    """The new store is in place by then: nobody is told that what was there is there. The next one finishes it."""
+    filled(home, "old")
+    folder = staged(home)
+
+    def breaks(step: str) -> None:
+        if step == "exchanged":
+            monkeypatch.setattr(backup_swap.fs if failing == "sync_folder" else backup_swap, failing, broken)
+
+    with pytest.raises(SwapUnfinished, match="has changed places") as told:
+        backup_swap.swap(home, folder, breaks)
+    assert f"What was there is in {folder}" in told.value.message
+    monkeypatch.undo()
+    assert words_in(home) == "new"
+    backup_swap.drop_staged(folder)  # what the caller does
+    (kept,) = backup_swap.settle(home)
+    assert words_in(kept) == "old"
+    assert kept.parent == home / "replaced"
+
+
+def test_a_step_that_fails_where_there_was_no_store_names_none(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is nothing to be brought back."""
+    home.mkdir()
+    folder = staged(home)
+
+    def breaks(step: str) -> None:
+        if step == "exchanged":
+            monkeypatch.setattr(backup_swap.fs, "sync_folder", broken)
+
+    with pytest.raises(SwapUnfinished) as told:
+        backup_swap.swap(home, folder, breaks)
+    assert "What was there is in" not in told.value.message
+    monkeypatch.undo()
+    assert words_in(home) == "new"
 
 
 @pytest.mark.parametrize("broken_off_at", STEPS[:-1])

@@ -59,6 +59,10 @@ class CannotSwap(Refused):
     """The store in {} could not be exchanged ({}); what was there is there. Put `store` itself into the folder, not a link or a mount."""  # noqa: E501
 
 
+class SwapUnfinished(Refused):
+    """The store in {} has changed places, but a step behind that failed ({}): until the disk has it all, a power cut may bring back what was there. {}The next restore or import finishes it; `memd verify` looks through the store."""  # noqa: E501
+
+
 class CannotHold(Refused):
     """memd could not be stopped for this (pid {}); nothing was touched. `memd stop`, then say it again."""
 

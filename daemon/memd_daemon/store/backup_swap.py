@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Final
 
 from memd_daemon.store import fs
-from memd_daemon.store.backup_refused import CannotSwap
+from memd_daemon.store.backup_refused import CannotSwap, SwapUnfinished
 
 KEPT: Final = "replaced"
 STAGED: Final = ".staged"
@@ -131,7 +131,8 @@ def _mark(folder: Path) -> None:
 def swap(home: Path, folder: Path, step: Step = _no_word) -> Path | None:
     """Puts the store in ``folder`` in place. Gives the folder with what was there; None where nothing was.
 
-    Raises CannotSwap: then nothing was done that a start of memd does not mend.
+    Raises CannotSwap: then nothing was done that a start of memd does not mend; SwapUnfinished: then the new store is in place,
+    and `settle` does the rest.
     """
     try:
         (home / "store" / INCOMING).unlink(missing_ok=True)
@@ -142,11 +143,20 @@ def swap(home: Path, folder: Path, step: Step = _no_word) -> Path | None:
         step("indexes aside")
         had_one = (home / "store").exists()
         _exchange(folder / "store", home / "store", had_one=had_one)
+    except OSError as error:
+        raise CannotSwap(home, error.strerror or error) from error
+    try:
         step("exchanged")
         fs.sync_folder(home)
         fs.sync_folder(folder)
+        return _finished(home, folder, step, had_one=had_one)
     except OSError as error:
-        raise CannotSwap(home, error.strerror or error) from error
+        kept = f"What was there is in {folder}. " if had_one else ""
+        raise SwapUnfinished(home, error.strerror or error, kept) from error
+
+
+def _finished(home: Path, folder: Path, step: Step, *, had_one: bool) -> Path | None:
+    """What follows an exchange that the disk has."""
     (home / "store" / INCOMING).unlink(missing_ok=True)
     step("unmarked")
     shutil.rmtree(folder / "index", ignore_errors=True)
