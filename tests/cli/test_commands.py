@@ -215,7 +215,7 @@ def test_status_has_its_parts_in_both_forms(world: World) -> None:
     """Every documented part in JSON; a person sees the daemon, the store, and a fix for each problem."""
     world.note("Status counts this one.")
     told = world.memd("status", "--json").json
-    assert {field.name for field in msgspec.structs.fields(api.StatusReply)} | {"installed"} == set(told)
+    assert {field.name for field in msgspec.structs.fields(api.StatusReply)} | {"installed", "kept"} == set(told)
     assert told["daemon"]["state"] == "running"
     text = world.memd("status").out.decode()
     assert f"pid {told['daemon']['pid']}" in text

@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -231,3 +232,65 @@ def test_a_ctrl_c_ends_an_import_in_one_line(fresh: World) -> None:
         out, told = process.communicate(timeout=WAIT_S)
     assert (process.returncode, out, told.decode().split()) == (130, b"", ["memd:", "interrupted"])
     assert contents(fresh) == ["It stays."]
+
+
+def test_what_was_replaced_is_listed_until_it_is_removed(fresh: World) -> None:
+    """With its size and the words that bring it back or remove it; also while no daemon answers."""
+    fresh.note("Before.")
+    path = Path(done(fresh.memd("backup", "--json")).json["path"])
+    assert done(fresh.memd("status", "--json")).json["kept"] == []
+    assert fresh.at_terminal("restore", str(path))[0] == 0
+    (folder,) = (fresh.home / "replaced").iterdir()
+    (told,) = done(fresh.memd("status", "--json")).json["kept"]
+    assert (told["path"], told["bytes"] > 0, told["staged"]) == (str(folder), True, False)
+    shown = done(fresh.memd("status")).out.decode()
+    assert f"rm -r {folder}" in shown
+    assert f"memd restore {folder}" in shown
+    done(fresh.memd("stop"))
+    (folder / ".." / "x.staged" / "store").resolve().mkdir(parents=True)
+    told = done(fresh.memd("status", "--json")).json["kept"]
+    assert [one["staged"] for one in told] == [False, True]
+    assert "was broken off" in done(fresh.memd("status")).out.decode()
+
+
+def test_a_dated_name_that_is_taken_is_passed_over(world: World) -> None:
+    """Two in one second have files of their own."""
+    into = world.folder / "dated"
+    into.mkdir()
+    taken = {}
+    for kind, what in (("jsonl", "export"), ("backup", "backup")):
+        for second in range(600):
+            when = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime(time.time() + second - 2))
+            (into / f"memd-{when}.{kind}").write_text("mine")
+        taken[what] = Path(done(world.memd(what, str(into), "--json")).json["path"])
+        assert taken[what].name.endswith(f"-2.{kind}")
+        assert taken[what].stat().st_size > len("mine")
+        again = Path(done(world.memd(what, str(into), "--json")).json["path"])
+        assert again != taken[what]
+
+
+def test_a_name_that_is_taken_while_it_is_written_is_passed_over_too() -> None:
+    """Neither file has its name before it is whole; one that was named by the user is told to be taken."""
+    from memd_client.cli import exchange
+
+    asked: list[Path] = []
+
+    def make(target: Path) -> Path:
+        asked.append(target)
+        if len(asked) < 3:
+            raise exchange.Refused("file-exists", f"There is something at {target} already.")
+        return target
+
+    assert exchange._first_free(None, "jsonl", make).name.endswith("-3.jsonl")
+    asked.clear()
+    with pytest.raises(exchange.Refused, match="There is something at"):
+        exchange._first_free("named.jsonl", "jsonl", make)
+    assert [one.name for one in asked] == ["named.jsonl"]
+
+
+def test_a_backup_is_not_streamed(world: World) -> None:
+    """It says what to do instead, and leaves no file called `-`."""
+    ran = world.memd("backup", "-")
+    assert (ran.code, ran.out) == (2, b"")
+    assert "memd export -" in ran.err
+    assert not (world.repository / "-").exists()

@@ -31,6 +31,11 @@ T = TypeVar("T")
 LOOK_S = 0.1  # between two looks at a backup that is being made: a person's eye
 STREAM = "-"
 APART = "memd_daemon.exchanged"
+NAMES_TRIED = 100  # dated ones: as many are at work in one second
+TAKEN = ("file-exists", "backup-exists")  # refusals of a target at which something is
+NO_STREAM = (
+    "a backup goes into a file, since its beginning is written last; `memd export -` writes to stdout. Name a file"
+)
 MIB = 1024 * 1024
 KB = 1000
 EXPORT_HOLDS = "Plain text, without your key; it holds also what you forget later."
@@ -44,15 +49,10 @@ def backup(path: str | None, as_json: bool) -> None:
 
     memd works on meanwhile. Your key is not in it; everything else that memd knows is, also what you forget later.
     """
-    target = _target(path, "backup")
+    if path == STREAM:
+        raise click.UsageError(NO_STREAM)
     with screen.working("making a backup") as say, Memd() as memd:
-        reply = memd.backup(str(target))
-        while not reply.ended:
-            say(f"making a backup, {_of(reply.done_bytes, reply.of_bytes)}")
-            time.sleep(LOOK_S)
-            reply = memd.backup(job=reply.job)
-    if reply.code:
-        raise Refused(reply.code, reply.message)
+        reply = _first_free(path, "backup", lambda target: _backed_up(memd, target, say))
     if as_json:
         screen.emit(msgspec.structs.replace(reply, done_bytes=reply.bytes, of_bytes=reply.bytes))
         return
@@ -100,10 +100,8 @@ def export(path: str | None, as_json: bool) -> None:
             last = _pieces(memd, lambda piece: _to_stdout(piece), say)
         _warn_damaged(last)
         return
-    target = _target(path, "jsonl")
-    with _typed(target), placed(target) as descriptor, Memd() as memd, screen.working("exporting") as say:
-        last = _pieces(memd, lambda piece: _write_all(descriptor, piece), say)
-        size = os.fstat(descriptor).st_size
+    with Memd() as memd, screen.working("exporting") as say:
+        target, size, last = _first_free(path, "jsonl", lambda target: _exported(memd, target, say))
     told = {
         "path": str(target),
         "bytes": size,
@@ -161,22 +159,52 @@ def _brought(reply: ImportedOut) -> str:
 # --- where to, and what with
 
 
-def _target(given: str | None, kind: str) -> Path:
-    """The new file: the one given, or a dated name in it where it is a folder, or in the user's home directory. Raises Refused."""
+def _targets(given: str | None, kind: str) -> Iterator[Path]:
+    """The new file: the one given, or dated names in it where it is a folder, or in the user's home directory: another may be at
+    work in the same second. Raises Refused."""
     path = Path(given) if given else None
     folder = Path.home() if path is None else path if path.is_dir() else None
     if folder is None and path is not None:
         if given and given.endswith(os.sep):
             raise Refused("no-folder", f"There is no folder {given}: make it, or leave the last {os.sep} out.")
-        return path.absolute()
-    when = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
-    return (folder or Path.home()).absolute() / f"memd-{when}.{kind}"
+        yield path.absolute()
+        return
+    begin = (folder or Path.home()).absolute() / time.strftime("memd-%Y-%m-%dT%H-%M-%SZ", time.gmtime())
+    yield begin.with_name(f"{begin.name}.{kind}")
+    yield from (begin.with_name(f"{begin.name}-{n}.{kind}") for n in range(2, NAMES_TRIED + 1))
 
 
-@contextlib.contextmanager
-def _typed(target: Path) -> Iterator[None]:
+def _first_free(given: str | None, kind: str, make: Callable[[Path], T]) -> T:
+    """What ``make`` gives for the first target at which nothing is, also when it is done. Raises Refused."""
+    taken: Refused | None = None
+    for target in _targets(given, kind):
+        try:
+            return make(target)
+        except Refused as refusal:
+            if refusal.code not in TAKEN:
+                raise
+            taken = refusal
+    raise taken or Refused("no-name", "There is no name left for it: name a file.")
+
+
+def _backed_up(memd: Memd, target: Path, say: Callable[[str], None]) -> api.BackupReply:
+    """Raises Refused."""
+    reply = memd.backup(str(target))
+    while not reply.ended:
+        say(f"making a backup, {_of(reply.done_bytes, reply.of_bytes)}")
+        time.sleep(LOOK_S)
+        reply = memd.backup(job=reply.job)
+    if reply.code:
+        raise Refused(reply.code, reply.message)
+    return reply
+
+
+def _exported(memd: Memd, target: Path, say: Callable[[str], None]) -> tuple[Path, int, api.ExportReply]:
+    """(the file, its bytes, the last answer). Raises Refused."""
     try:
-        yield
+        with placed(target) as descriptor:
+            last = _pieces(memd, lambda piece: _write_all(descriptor, piece), say)
+            return target, os.fstat(descriptor).st_size, last
     except FileExistsError as error:
         what = f"There is something at {target} already, and an export is written over nothing: name another file."
         raise Refused("file-exists", what) from error

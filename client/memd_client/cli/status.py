@@ -14,7 +14,7 @@ import msgspec
 
 from memd_client import __version__
 from memd_client.api import StatusReply
-from memd_client.cli import screen
+from memd_client.cli import kept, screen
 from memd_client.cli.screen import Part
 from memd_client.cli.shape import command
 from memd_client.memd import Memd, Unreachable
@@ -57,6 +57,7 @@ def gathered() -> dict[str, Any]:
         except Unreachable as nobody:
             told = _without_daemon(memd.home, nobody)
         told["installed"] = installed(memd.home)
+        told["kept"] = kept.kept(memd.home)
         told["problems"] += [{"what": fault.what, "fix": fault.fix} for fault in hook_faults(memd.home)]
     running = told["daemon"].get("version")
     if running not in (None, __version__):
@@ -156,6 +157,7 @@ def _lines(told: dict[str, Any]) -> list[tuple[str, list[Part]]]:
     if any(told.get("holds", {}).values()):
         lines.append(("held", [_held(told["holds"])]))
     lines.append(("spool", [_spooled(told["spool"])]))
+    lines += [("kept", line) for line in kept.lines(told["kept"], _bytes)]
     for waits in _queue(told["queue"]):
         lines.append(("queue", [(waits, "yellow")]))
     lines += [("setting", _setting(setting)) for setting in told["settings"].get("changed", [])]
