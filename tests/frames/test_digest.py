@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memd_daemon.frames.digest import rendering_digest, same_rendering, text_digest
+from memd_daemon.frames.digest import rendering_digest, same_rendering, stands, text_digest
 from memd_daemon.frames.push import renderings
 from memd_daemon.model.view import GroundStatus, NoteView, ProposalView, QuoteView, SpokenView, StripeView
 from tests.frames.make import DAY_MS, MARCH_4, TAGS, make_view
@@ -53,6 +53,26 @@ def test_what_counts_as_a_change(before: bytes, after: bytes, same: bool) -> Non
     """Revoked, gone stale by another's hand or newly warned about: yes; made known or edited by this context: no."""
     assert same_rendering(before, after) is same
     assert same_rendering(after, before) is same
+
+
+@pytest.mark.parametrize(
+    ("seen", "now", "edited", "still"),
+    [
+        (CHANGED, STANDS, (), False),
+        (CHANGED, STANDS, ("a.py",), True),
+        (CHANGED, STANDS, ("b.py",), False),
+        (STANDS, CHANGED, ("a.py",), True),
+        (STANDS, CHANGED, ("b.py",), False),
+        (BOTH_CHANGED, CHANGED, ("b.py",), True),
+        (CHANGED, make_view(stands="a.py", revoked="it was wrong"), ("a.py",), False),
+    ],
+    ids=["by another", "here", "elsewhere", "changed here", "changed elsewhere", "one of two", "revoked"],
+)
+def test_what_a_context_set_right_itself_is_no_news(
+    seen: NoteView, now: NoteView, edited: tuple[str, ...], *, still: bool
+) -> None:
+    """It was told that the file had changed, and brought it back: nobody has to say so. That another did is told."""
+    assert stands(digest(seen), now, TAGS, edited) is still
 
 
 NEVER = StripeView(text="never add heuristics", turn=7)

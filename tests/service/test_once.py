@@ -256,6 +256,16 @@ def test_the_contexts_own_edit_is_no_news_and_somebody_elses_is(desk: Desk) -> N
     assert "status: matches current state" in back, "another session's edit brought it back"
 
 
+def test_a_file_that_the_context_brought_back_itself_is_no_news(desk: Desk) -> None:
+    """It was told that somebody had changed it, and undid that."""
+    desk.remember(GOTCHA, kind="gotcha", anchors=["app.py"])
+    before = (desk.repo / "app.py").read_text()
+    (desk.repo / "app.py").write_text("def add(a, b, c):\n    return a + b + c\n")
+    assert "changed since — verify" in told(desk.edit("app.py"))
+    (desk.repo / "app.py").write_text(before)
+    assert desk.read("app.py", prompt_id="p2") == desk.edit("app.py", prompt_id="p3") == ""
+
+
 def test_a_status_that_becomes_known_is_no_news(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """There was no time to look at first."""
     desk.remember(GOTCHA, kind="gotcha", anchors=["app.py"])

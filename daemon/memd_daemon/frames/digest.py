@@ -4,7 +4,8 @@
 matched, the status, a directive's verdict), then one byte `Status`. So two renderings are the same if their text is the same
 and their statuses are equal or one of them is `OPEN`: that is the status of a note without anchors, of one that there was no
 time to check, and of one whose files this context edited itself. A status that becomes known, or that this context changed
-itself, is then no change, while a file that somebody else changed is one.
+itself, is then no change, while a file that somebody else changed is one. A file that this context set right again is as its note
+says without anybody's word: what stands of it says that it changed, and stays (`stands`).
 """
 
 import hashlib
@@ -30,3 +31,12 @@ def same_rendering(one: bytes, other: bytes) -> bool:
     """Whether two digests of one note stand for the same rendering."""
     same_status = one[-1:] == other[-1:] or Status.OPEN in (*one[-1:], *other[-1:])
     return one[:-1] == other[:-1] and same_status
+
+
+def stands(seen: bytes, view: NoteView, tags: Sequence[str], edited_here: Collection[str] = ()) -> bool:
+    """Whether a rendering that a context was given (``seen``, its digest) is what it would get now; ``edited_here`` as above."""
+    now = rendering_digest(view, tags, edited_here)
+    if same_rendering(seen, now):
+        return True
+    is_mended = now[-1] == Status.MATCHES and any(ground.path in edited_here for ground in view.ground)
+    return is_mended and seen[:-1] == now[:-1]

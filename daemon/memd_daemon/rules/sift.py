@@ -5,7 +5,7 @@ names the reason that `memd deliveries` and `memd why` give.
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from memd_daemon.frames.digest import rendering_digest, same_rendering
+from memd_daemon.frames.digest import stands
 from memd_daemon.limits import GATE_TERMS_MIN, GATE_WEIGHT_MIN
 from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.model.view import NoteView
@@ -125,7 +125,7 @@ def _absent(now: Situation, one: Candidate) -> bool:
 
 def _standing(now: Situation, one: Candidate) -> bool:
     seen = now.standing.get(one.view.note.uid)
-    return seen is not None and same_rendering(seen, rendering_digest(one.view, now.tags, now.edited_here))
+    return seen is not None and stands(seen, one.view, now.tags, now.edited_here)
 
 
 def passes_gate(one: Candidate, gate: Gate = _GATE) -> bool:
