@@ -1,9 +1,9 @@
 """The spool: what hooks could not deliver, taken in, in order, and only then removed (hooks.md, section 3).
 
-A file holds raw text, so it goes as soon as its turn is on disk. What cannot be read or taken in, whatever the reason (among them a
-prompt that its client wrote otherwise than memd knows it), stands in the way of nothing: it stays until `wire.SPOOL_MAX_AGE_S`, then
-it is removed, and `status` tells how many were. Only what the store refuses for now (a full disk) waits for as long as it takes, and
-those behind it wait too.
+A file holds raw text, so it goes as soon as its turn is on disk. What cannot be read or taken in, whatever the reason (a prompt
+among it that its client wrote otherwise than memd knows it), stands in the way of nothing: it stays until `wire.SPOOL_MAX_AGE_S`,
+then it is removed, and `status` tells how many were. Only what the store refuses for now (a full disk) waits for as long as it
+takes, and those behind it wait too.
 
 A prompt or a commit for which a hook found no room left an empty file, which is counted and taken away: `status` tells of it for
 `limits.LOST_TOLD_DAYS`.
