@@ -61,6 +61,9 @@ def test_gotchas_and_findings_have_their_orders() -> None:
         make_one(4, **GOTCHA, priority="high", created_at=MARCH_4),
     ]
     assert ids(decide(make_now(Moment.READ), gotchas)) == [4, 2, 3, 1]
+    elsewhere = {"anchors": (Anchor(path="a.py"), Anchor(form="symbol", path="b.py", part="f")), "matched_path": "a.py"}
+    beside = [*gotchas, make_one(5, **GOTCHA, **elsewhere, created_at=MARCH_4)]
+    assert ids(decide(make_now(Moment.READ), beside)) == [4, 2, 3, 1, 5]  # a block of another file makes it no preciser
     findings = [make_one(1, score=0.2), make_one(2, score=0.9), make_one(3, score=0.2, created_at=MARCH_4 + 1)]
     assert ids(decide(make_now(Moment.PROMPT_SUBMIT), findings)) == [2, 3, 1]
 
