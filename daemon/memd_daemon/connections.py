@@ -9,11 +9,18 @@ Neither can be seen from outside. What can: how much memory the process has take
 While it has taken more than `limits.TRAFFIC_MAX_BYTES` beyond its least, who is found with such bytes at two looks in a row is let
 go. A client that asks and reads is done long before the second look.
 
+**Looks cost nothing while nothing moves.** Once a look finds no bytes on their way, and nobody came and no answer went out since
+the one before, there are no more: the kernel is told to say when bytes come by any of the connections (``epoll``, once for each),
+and `arrivals` becomes readable then. (Not for a few that libzmq has read before this thread is awake: whoever fills the memory
+sends on.) Bytes the other way are the server's own answers, of which it tells (`stir`). Then it is looked again, so that whoever
+begins to be greedy after an hour of silence is found as soon as one who begins at once. The first of these looks waits its time:
+it would stand in the way of the hook that woke the daemon.
+
 A connection is let go by shutting its socket down: libzmq then drops it and all that it holds, and its process sees the end at
 once. What befalls peers is told in the log once a look, with how often: a flood of faults writes no flood of lines.
 
 All of this is of the kernel's telling (``SO_PEERCRED``, ``SIOCINQ``, ``SIOCOUTQ``, ``/proc``); where it tells nothing, nothing is
-let go. Used by the thread that owns the socket alone.
+let go, and where there is no ``epoll`` looks go on as long as anybody is connected. Used by the thread that owns the socket alone.
 """
 
 import contextlib
@@ -21,6 +28,7 @@ import fcntl
 import logging
 import os
 import resource
+import select
 import socket
 import struct
 import termios
@@ -50,27 +58,55 @@ class Connections:
         self._has_freed = False
         self._untold: Counter[str] = Counter()
         self._looked_at = time.monotonic()
+        self._has_stirred = False  # since the last look
+        self._arrivals = select.epoll() if hasattr(select, "epoll") else None  # closed when this object goes
+        self._unarmed: set[int] = set()  # whose bytes would wake nobody
+        self._rests = False
 
     def __len__(self) -> int:
         return len(self._pids)
 
     @property
+    def arrivals(self) -> int | None:
+        """A descriptor to be polled: readable when `arrived` is to be called. None where the system has none."""
+        return None if self._arrivals is None else self._arrivals.fileno()
+
+    def arrived(self) -> None:
+        """Bytes have come while nobody looked."""
+        if self._arrivals is not None:
+            self._unarmed.update(descriptor for descriptor, _ in self._arrivals.poll(0))
+        self.stir()
+
+    def stir(self) -> None:
+        """Something moves: looks begin anew, the first of them after its time."""
+        if self._sleeps:
+            self._looked_at = time.monotonic()
+        self._rests, self._has_stirred = False, True
+
+    @property
+    def _sleeps(self) -> bool:
+        return self._rests or not (self._pids or self._untold or self._has_freed)
+
+    @property
     def look_in_ms(self) -> int | None:
         """How long until there is something to look at; None where nothing is: a daemon that nobody asks sleeps."""
-        if not (self._pids or self._untold or self._has_freed):
+        if self._sleeps:
             return None
         left_s = self._looked_at + limits.CONNECTIONS_LOOK_S - time.monotonic()
         return max(int(left_s * limits.MS_PER_S) + 1, 0)
 
     def tell(self, what: str) -> None:
         """Something that befell a peer, for the log; ``what`` is memd's own words."""
+        self.stir()
         self._untold[what] += 1
 
     def came(self, descriptor: int) -> None:
         """libzmq has accepted a connection."""
+        self.stir()
         self.went(descriptor)
         pid = _peer_of(descriptor)
         self._pids[descriptor] = pid
+        self._unarmed.add(descriptor)
         self._of_pid.setdefault(pid, {})[descriptor] = None
         if len(self._pids) > _connections_max():
             _, most = max(self._of_pid.items(), key=lambda pair: len(pair[1]))
@@ -79,6 +115,7 @@ class Connections:
     def went(self, descriptor: int) -> None:
         """libzmq is about to close it, and the number may come again."""
         pid = self._pids.pop(descriptor, None)
+        self._unarmed.discard(descriptor)
         if pid is not None:
             self._of_pid[pid].pop(descriptor)
             if not self._of_pid[pid]:
@@ -86,13 +123,26 @@ class Connections:
 
     def look(self) -> None:
         """Lets go who keeps the memory growing, if it is time to look."""
-        if time.monotonic() - self._looked_at < limits.CONNECTIONS_LOOK_S:
+        if self._rests or time.monotonic() - self._looked_at < limits.CONNECTIONS_LOOK_S:
             return
         self._looked_at = time.monotonic()
         self._let_go_greedy()
         for what, times in self._untold.items():
             log.info("%s, %d times", what, times)
         self._untold.clear()
+        has_stirred, self._has_stirred = self._has_stirred, False
+        if not (has_stirred or self._moving or self._has_freed):
+            self._rest()
+
+    def _rest(self) -> None:
+        """Looks no more until something moves, if the kernel says so of every connection."""
+        if self._arrivals is None:
+            return
+        for descriptor in self._unarmed:
+            with contextlib.suppress(OSError):  # it has ended, of which libzmq is about to tell
+                _arm(self._arrivals, descriptor)
+        self._unarmed.clear()
+        self._rests = True
 
     def _let_go_greedy(self) -> None:
         took = _own_bytes()
@@ -119,6 +169,15 @@ class Connections:
         with contextlib.suppress(OSError), _socket_at(descriptor) as ours:
             if ours.getsockname() == self._path:
                 ours.shutdown(socket.SHUT_RDWR)
+
+
+def _arm(arrivals: "select.epoll", descriptor: int) -> None:
+    """Has it wake the loop once. Raises OSError where it is closed."""
+    once = select.EPOLLIN | select.EPOLLONESHOT
+    try:
+        arrivals.modify(descriptor, once)
+    except FileNotFoundError:  # not there yet, or another connection had the number
+        arrivals.register(descriptor, once)
 
 
 def _connections_max() -> int:

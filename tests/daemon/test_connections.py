@@ -1,6 +1,7 @@
 """Who is let go of a crowd, and who never is."""
 
 import os
+import select
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -31,6 +32,12 @@ class Listening:
         self._ours.append(ours)
         self.peers[ours.fileno()] = peer
         return ours.fileno()
+
+    def read(self, descriptor: int) -> None:
+        """What waits at our end, as libzmq would."""
+        for ours in self._ours:
+            if ours.fileno() == descriptor:
+                ours.recv(1_000)
 
     def is_open(self, descriptor: int) -> bool:
         """Whether the peer can still talk."""
@@ -137,3 +144,92 @@ def test_nothing_is_looked_at_where_nobody_is_connected(listening: Listening) ->
     crowd.tell("something")
     looks.append(crowd.look_in_ms)
     assert [look is not None for look in looks] == [False, True, False, True]
+
+
+def at_rest(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> tuple[Connections, int]:
+    """Two looks found nothing: one connection stands, and nobody looks any more."""
+    monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 0)
+    crowd = Connections(listening.path)
+    descriptor = listening.one_more()
+    crowd.came(descriptor)
+    crowd.look()
+    assert crowd.look_in_ms is not None
+    crowd.look()
+    assert crowd.look_in_ms is None
+    return crowd, descriptor
+
+
+def is_readable(descriptor: int | None) -> bool:
+    """Whether a loop that polls it would wake."""
+    assert descriptor is not None
+    return bool(select.select([descriptor], [], [], 0)[0])
+
+
+@pytest.mark.skipif(not hasattr(select, "epoll"), reason="the system has no epoll: looks go on")
+def test_looks_end_where_nothing_moves_and_bytes_begin_them_again(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also the second time; a greedy peer that was silent for long is found."""
+    took = [0]
+    monkeypatch.setattr(connections, "_own_bytes", lambda: took[0])
+    crowd, descriptor = at_rest(listening, monkeypatch)
+    for _ in range(2):
+        assert not is_readable(crowd.arrivals)
+        listening.peers[descriptor].send(b"x")
+        assert is_readable(crowd.arrivals)
+        crowd.arrived()
+        assert not is_readable(crowd.arrivals)
+        assert crowd.look_in_ms is not None
+        listening.read(descriptor)
+        crowd.look()
+        crowd.look()
+        assert crowd.look_in_ms is None
+    took[0] = limits.TRAFFIC_MAX_BYTES + 1
+    listening.peers[descriptor].send(b"x")
+    crowd.arrived()
+    crowd.look()
+    crowd.look()
+    assert not listening.is_open(descriptor)
+
+
+@pytest.mark.skipif(not hasattr(select, "epoll"), reason="the system has no epoll: looks go on")
+def test_what_the_daemon_itself_does_begins_looks_again(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that goes out, one more that comes, something to be told; and a number that comes again wakes the loop again."""
+    crowd, descriptor = at_rest(listening, monkeypatch)
+    for deed in (crowd.stir, lambda: crowd.tell("something"), lambda: crowd.came(descriptor)):
+        deed()
+        assert crowd.look_in_ms is not None
+        crowd.look()
+        crowd.look()
+        assert crowd.look_in_ms is None
+    crowd.went(descriptor)
+    crowd.came(descriptor)
+    crowd.look()
+    crowd.look()
+    listening.peers[descriptor].send(b"x")
+    assert is_readable(crowd.arrivals)
+
+
+@pytest.mark.skipif(not hasattr(select, "epoll"), reason="the system has no epoll: looks go on")
+def test_the_first_look_after_a_rest_waits_its_time(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hook that woke the daemon is answered meanwhile."""
+    crowd, descriptor = at_rest(listening, monkeypatch)
+    monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 3600)
+    listening.peers[descriptor].send(b"x")
+    crowd.arrived()
+    looked: list[int] = []
+    monkeypatch.setattr(connections, "_own_bytes", lambda: looked.append(1) or 0)
+    crowd.look()
+    assert not looked
+
+
+def test_without_epoll_looks_go_on(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as anybody is connected: nothing would tell that bytes come."""
+    monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 0)
+    monkeypatch.delattr(select, "epoll", raising=False)
+    crowd = Connections(listening.path)
+    crowd.came(listening.one_more())
+    crowd.look()
+    crowd.look()
+    assert crowd.look_in_ms is not None
+    assert crowd.arrivals is None
