@@ -94,6 +94,7 @@ GIT_HISTORY_DEADLINE_S: Final = (
 FLAGS_WAITING_MAX: Final = 10_000  # stale flags that are to be written: a few hundred bytes each
 BEHIND_WAITING_MAX: Final = 100  # pieces of work behind the answers
 BEHIND_YIELDS_MS: Final = 20  # a piece of work behind answers waits so long for hooks that are on their way
+HOOK_GONE_S: Final = 0.002  # after its answer until a hook's process has ended; then what waits behind hooks begins
 BEHIND_LINGERS_S: Final = 60  # its thread waits so long for more: beginning one costs a hook a millisecond
 THREAD_TURN_S: Final = (
     0.0005  # a hook waits so long for the interpreter where another thread computes; Python's own is 5 ms
@@ -223,7 +224,9 @@ RESULTS_SESSION_MAX: Final = 4_000  # likewise: many tools say a few words each
 RESULT_HASHES_MAX: Final = 1_500_000  # 12 MB, of all sessions
 RESULTS_MAX: Final = 20_000
 RESULTS_LATELY_MS: Final = 24 * 3600 * 1000  # a write outside any session is held against every session's results since
-RESULT_FIRST_S: Final = 0.01  # before a result is taken apart: the hook that brought it has its answer by then
+RESULT_FIRST_S: Final = (
+    0.1  # before a result is taken apart: the hooks of what was called beside it have passed by then
+)
 RESULT_STRETCH_WORDS: Final = 500  # taken apart at once, in half a millisecond
 RESULT_REST_S: Final = 0.0002  # then: enough for whoever waits for the interpreter to have it
 RESULTS_WAIT_S: Final = 5.0  # a write waits so long for results that have come and were not looked at yet

@@ -12,11 +12,13 @@ queue); it stalls nobody. connections.py holds how many peers there may be, and 
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import queue
 import struct
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -145,6 +147,7 @@ class Server:
         self._bell = _Bell()
         self._leave_by: float | None = None  # monotonic seconds: when a stop waits no longer
         self._left: list[tuple[bytes, list[bytes]]] = []  # what carriers hear at the end
+        self._gone_by: deque[float] = deque()  # monotonic seconds: when the hooks that were answered are gone
         self._receiver = ThreadPoolExecutor(1, thread_name_prefix="memd-socket")
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
@@ -191,35 +194,65 @@ class Server:
     # the loop, on the thread that owns the socket
 
     def _run(self) -> None:
+        poller = self._poller()
+        while self._leave_by is None:
+            self._look(poller, self._sleep_ms())
+        self._receive_some()
+        while not all(lane.is_idle for lane in self._lanes) and (left_s := self._leave_by - time.monotonic()) > 0:
+            self._look(poller, int(left_s * limits.MS_PER_S) + 1)
+        self._receive_some()
+        for identity, frames in self._left:
+            self._answer(identity, frames)
+        self._see_off(math.inf)
+
+    def _poller(self) -> zmq.Poller:
         poller = zmq.Poller()
         poller.register(self._bell.descriptor, zmq.POLLIN)
         poller.register(self._socket, zmq.POLLIN)
         poller.register(self._events, zmq.POLLIN)
-        while self._leave_by is None:
-            ready = dict(poller.poll(self._connections.look_in_ms))
-            self._bell.heard()
-            self._hear_some()
-            if self._socket in ready:
-                self._receive_some()
-            self._turn()
-        self._receive_some()
-        while not all(lane.is_idle for lane in self._lanes) and (left_s := self._leave_by - time.monotonic()) > 0:
-            ready = dict(poller.poll(int(left_s * limits.MS_PER_S) + 1))
-            self._bell.heard()
-            self._hear_some()
-            if self._socket in ready:
-                self._receive_some()
-            self._turn()
-        self._receive_some()
-        for identity, frames in self._left:
-            self._answer(identity, frames)
+        if self._connections.arrivals is not None:
+            poller.register(self._connections.arrivals, zmq.POLLIN)
+        return poller
 
-    def _hear_some(self) -> None:
-        """Who has come and gone."""
+    def _sleep_ms(self) -> int | None:
+        """How long the loop may sleep where nothing wakes it; None for ever."""
+        look_ms = self._connections.look_in_ms
+        if not self._gone_by:
+            return look_ms
+        gone_ms = max(int((self._gone_by[0] - time.monotonic()) * limits.MS_PER_S) + 1, 0)
+        return gone_ms if look_ms is None else min(gone_ms, look_ms)
+
+    def _look(self, poller: zmq.Poller, sleep_ms: int | None) -> None:
+        ready = dict(poller.poll(sleep_ms))
+        self._bell.heard()
+        self._hear_some(self._connections.arrivals in ready)
+        if self._socket in ready:
+            self._receive_some()
+        self._turn()
+        self._see_off(time.monotonic())
+
+    def _expect_gone(self) -> None:
+        self._gone_by.append(time.monotonic() + limits.HOOK_GONE_S)
+
+    def _see_off(self, now: float) -> None:
+        """What waits behind hooks begins when their processes are gone: it would take the processor from them until then."""
+        while self._gone_by and self._gone_by[0] <= now:
+            self._gone_by.popleft()
+            self._underway.end()
+
+    def _hear_some(self, has_arrived: bool) -> None:
+        """Who has come and gone, and that bytes have come."""
+        if has_arrived:
+            self._connections.arrived()
         with contextlib.suppress(zmq.Again):
             for _ in range(limits.CONNECTIONS_HEARD_AT_ONCE_MAX):
                 event, descriptor = EVENT.unpack(self._events.recv_multipart(zmq.NOBLOCK)[0])
-                (self._connections.came if event == zmq.EVENT_ACCEPTED else self._connections.went)(descriptor)
+                if event == zmq.EVENT_ACCEPTED:
+                    self._connections.came(descriptor)
+                    self._underway.begin()  # it is about to ask, and mostly a hook
+                    self._expect_gone()
+                else:
+                    self._connections.went(descriptor)
         self._connections.look()
 
     def _turn(self) -> None:
@@ -232,7 +265,7 @@ class Server:
                 if frames is not None:
                     self._answer(identity, frames)
                 if verb == wire.HOOK:
-                    self._underway.end()
+                    self._expect_gone()
         for lane in self._lanes:
             while lane.free and (request := lane.waiting.take()) is not None:
                 lane.free -= 1
@@ -340,6 +373,7 @@ class Server:
             answer(errors.Fault("mcp").message.encode(), status=wire.FAULT)
 
     def _answer(self, identity: bytes, frames: list[bytes]) -> None:
+        self._connections.stir()
         try:
             self._socket.send_multipart([identity, *frames], flags=zmq.DONTWAIT)
         except zmq.ZMQError:  # who asked is gone

@@ -1,6 +1,9 @@
 """The server alone, on a real socket: what a hook is told when the daemon fails it, and what ends the serving."""
 
 import asyncio
+import contextlib
+import queue
+import select
 import shutil
 import socket
 import tempfile
@@ -15,6 +18,7 @@ from memd_client import link, wire, zmtp
 from memd_client.address import Address
 from memd_client.carried import Carried, carried_request, parse_carried_reply
 from memd_daemon import limits
+from memd_daemon.connections import Connections
 from memd_daemon.server import Server
 
 PATIENCE_NS = 30_000_000_000
@@ -119,6 +123,54 @@ def test_a_server_that_can_receive_no_more_ends(monkeypatch: pytest.MonkeyPatch)
     served = Served(fails, lambda _: None)
     assert served.ended()
     served.close()
+
+
+def test_what_waits_behind_hooks_waits_for_the_end_of_their_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that is out has still to be written by its hook; whoever stops waits for none of them."""
+    monkeypatch.setattr(limits, "HOOK_GONE_S", 3600)
+    monkeypatch.setattr(limits, "BEHIND_YIELDS_MS", 30_000)
+    served = Served(lambda *_: b"", lambda _: None)
+    underway = served.server._underway
+    assert isinstance(served.ask(*call()), wire.Reply)
+    assert underway.defer(lambda: None)
+    served.close()
+    underway.let_pass()
+    assert not underway.defer(lambda: None)
+
+
+def test_a_hook_is_on_its_way_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else has to come for what waits behind it to begin."""
+    monkeypatch.setattr(limits, "BEHIND_YIELDS_MS", 30_000)
+    served = Served(lambda *_: b"", lambda _: None)
+    assert isinstance(served.ask(*call()), wire.Reply)
+    begins = threading.Event()
+    if not served.server._underway.defer(begins.set):
+        begins.set()
+    assert begins.wait(30)
+    served.close()
+
+
+@pytest.mark.skipif(not hasattr(select, "epoll"), reason="the system has no epoll: looks go on")
+def test_a_stream_by_a_silent_connection_wakes_a_server_that_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message without an end is nothing that libzmq tells of: it is looked again at who sends it, and again rested."""
+    monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 0.01)
+    woken: queue.SimpleQueue[bool] = queue.SimpleQueue()
+    arrived = Connections.arrived
+    monkeypatch.setattr(Connections, "arrived", lambda self: (arrived(self), woken.put(self.look_in_ms is not None)))
+    served = Served(lambda *_: b"", lambda _: None)
+    dealer = zmtp.Dealer(served.address.socket, time.monotonic_ns() + PATIENCE_NS)
+    connections, heard = served.server._connections, []
+    for number in range(2):
+        end = time.monotonic() + 10
+        while not (len(connections) and connections.look_in_ms is None) and time.monotonic() < end:
+            time.sleep(0.001)
+        while not (len(heard) > number or time.monotonic() > end):
+            dealer._socket.sendall(b"\x01\x00" * 10_000)
+            with contextlib.suppress(queue.Empty):
+                heard.append(woken.get_nowait())
+    dealer.close()
+    served.close()
+    assert heard[:2] == [True, True]
 
 
 def flood(count: int, verb: bytes = wire.RECEIPT) -> bytes:

@@ -1,6 +1,7 @@
 """Work behind an answer: one piece after the other, and what one of them does ends nobody else's."""
 
 import threading
+import time
 
 import pytest
 
@@ -146,3 +147,41 @@ def test_nothing_wakes_up_while_a_hook_is_on_its_way(monkeypatch: pytest.MonkeyP
     assert late.wait(30)
     underway.end()
     other.join(30.0)
+
+
+def test_work_that_holds_back_goes_on_when_somebody_waits_for_it() -> None:
+    """However long it would hold; and what is awaited gives way to no hook."""
+    underway, done = Underway(), []
+    behind = Behind(underway)
+
+    def work() -> None:
+        behind.hold_until(time.monotonic() + 3600)
+        underway.begin()
+        behind.give_way()
+        done.append("work")
+
+    behind.add(work)
+    behind.join_added(30.0)
+    assert done == ["work"]
+
+
+def test_work_gives_way_between_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hook that comes while it is at work goes first; held until a moment that has passed it holds nobody up."""
+    monkeypatch.setattr(limits, "BEHIND_YIELDS_MS", 30_000)
+    underway, order, has_come, is_done = Underway(), [], threading.Event(), threading.Event()
+    behind = Behind(underway)
+
+    def work() -> None:
+        behind.hold_until(time.monotonic() - 1)
+        underway.begin()
+        has_come.set()
+        behind.give_way()
+        order.append("work")
+        is_done.set()
+
+    behind.add(work)
+    assert has_come.wait(30)
+    order.append("hook")
+    underway.end()
+    assert is_done.wait(30)
+    assert order == ["hook", "work"]

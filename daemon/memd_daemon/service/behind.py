@@ -1,7 +1,8 @@
 """Work that an answer does not wait for: one piece after the other, on a thread that stays for a while when there is no more.
 
 A hook that comes meanwhile goes first: whatever Python does at the same time takes the interpreter from it. So each piece waits
-until no hook is on its way, though not for long: under a load that never ends it has its turn as well.
+until no hook is on its way, though not for long: under a load that never ends it has its turn as well. A long piece gives way
+between its parts too (`Behind.give_way`).
 """
 
 import contextlib
@@ -9,7 +10,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from memd_daemon import errors, limits
@@ -18,7 +19,7 @@ log: Final = logging.getLogger("memd.behind")
 
 
 class Underway:
-    """Hooks on their way, from their arrival until their answer is handed to the socket. Safe to call from any thread."""
+    """Hooks on their way, from their arrival until their processes have ended. Safe to call from any thread."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -64,6 +65,7 @@ class Behind:
         self._is_at_work = False
         self._has_thread = False
         self._waits_since = 0.0  # monotonic seconds: when something began to wait
+        self._awaiting = 0  # how many wait for what was added
 
     def add(self, work: Callable[[], object]) -> None:
         """Does ``work`` later. Where too much waits already, never: it must be nothing that anybody relies on."""
@@ -102,15 +104,35 @@ class Behind:
     def join(self, patience_s: float | None = None) -> None:
         """Waits until nothing is left to do, or so long."""
         self._wake()
-        with self._changed:
+        with self._changed, self._awaited():
             self._changed.wait_for(lambda: not self._is_at_work, patience_s)
 
     def join_added(self, patience_s: float) -> None:
         """Waits until all is done that had been added by now, or so long: what others go on adding holds nobody up."""
         self._wake()
-        with self._changed:
+        with self._changed, self._awaited():
             until = self._added
             self._changed.wait_for(lambda: self._done >= until or not self._is_at_work, patience_s)
+
+    @contextlib.contextmanager
+    def _awaited(self) -> Iterator[None]:
+        """Under the lock: what is at work gives nobody else precedence meanwhile."""
+        self._awaiting += 1
+        self._changed.notify_all()
+        try:
+            yield
+        finally:
+            self._awaiting -= 1
+
+    def hold_until(self, when: float) -> None:
+        """For the work itself: nothing happens before ``when`` (monotonic seconds), unless somebody waits for it."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._awaiting, max(when - time.monotonic(), 0.0))
+
+    def give_way(self) -> None:
+        """For the work itself, between its parts: hooks that are on their way pass, unless somebody waits for it."""
+        if not self._awaiting:
+            self._underway.let_pass()
 
     def _run(self) -> None:
         with contextlib.ExitStack() as fallen:

@@ -49,13 +49,14 @@ def heard(parts: Parts, harness: Harness, event: HookEvent, place: Place) -> Non
     if not event.result or event.result_kind is None:
         return
     if not silence_at(parts.settings(), parts.now_ms(), place).rest:
-        parts.reading.add(partial(_keep, parts, harness, event, place, parts.now_ms()))
+        begins = time.monotonic() + limits.RESULT_FIRST_S
+        parts.reading.add(partial(_keep, parts, harness, event, place, parts.now_ms(), begins))
 
 
-def _keep(parts: Parts, harness: Harness, event: HookEvent, place: Place, now_ms: int) -> None:
-    time.sleep(limits.RESULT_FIRST_S)
+def _keep(parts: Parts, harness: Harness, event: HookEvent, place: Place, now_ms: int, begins: float) -> None:
+    parts.reading.hold_until(begins)
     said, asked = _clipped(harness.result_text(event.result)), harness.result_text(event.tool_input)
-    rest = {one for runs in _readings(said) for one in shingles.kept_of(runs)} - _hashes(asked)
+    rest = {one for runs in _readings(parts, said) for one in shingles.kept_of(runs)} - _hashes(parts, asked)
     for result in parts.ledger.results_of(event.session) if rest else ():
         rest -= rest.intersection(shingles.unpacked(result.hashes))
     if not rest:
@@ -66,17 +67,17 @@ def _keep(parts: Parts, harness: Harness, event: HookEvent, place: Place, now_ms
             parts.ledger.put_result(ToolResult(event.session, now_ms, origin, ref, shingles.packed(hashes)))
 
     for path in _own(parts, event, place, _named(event, place, said, asked)):
-        own = rest & _hashes(content_of(place.checkout.root, path))
+        own = rest & _hashes(parts, content_of(place.checkout.root, path))
         keep(REPOSITORY, _line(parts, path), own)
         rest -= own
     keep(*_origin(parts, event), rest)
 
 
-def _readings(text: str) -> Iterator[list[int]]:
+def _readings(parts: Parts, text: str) -> Iterator[list[int]]:
     """The hash of each run of a text's words, stretch by stretch; again without line numbers, where it may have some.
 
-    Whoever is to be answered meanwhile gets the interpreter between two stretches. Two have so many words in common that no window
-    is cut in two.
+    Whoever is to be answered meanwhile gets the interpreter between two stretches, a hook until its process has ended. Two have so
+    many words in common that no window is cut in two.
     """
     plain = _COLOUR.sub("", text)
     step, more = limits.RESULT_STRETCH_WORDS, limits.SHINGLE_UNITS + limits.SHINGLE_WINDOW - 2
@@ -85,10 +86,11 @@ def _readings(text: str) -> Iterator[list[int]]:
         for at in range(0, len(words), step):
             yield shingles.hashes_of(words[at : at + step + more])
             time.sleep(limits.RESULT_REST_S)
+            parts.reading.give_way()
 
 
-def _hashes(text: str) -> set[int]:
-    return {one for runs in _readings(text) for one in runs}
+def _hashes(parts: Parts, text: str) -> set[int]:
+    return {one for runs in _readings(parts, text) for one in runs}
 
 
 def _clipped(text: str) -> str:
