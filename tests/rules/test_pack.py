@@ -212,6 +212,41 @@ def test_a_correction_is_not_dropped_before_what_it_corrects() -> None:
     assert ids(decide(make_now(Moment.READ, sent_this_turn=frozenset({new.view.note.uid})), [old, new])) == [1]
 
 
+def test_a_later_correction_is_one_too() -> None:
+    """One that was written against a note that had fallen already: the tombstone names another note, or none, and waits for it."""
+    old = make_one(1, **GOTCHA, priority="high", revoked="it was wrong")
+    later = make_one(2, **GOTCHA, priority="low", corrects=(1,), content="word " * 60)
+    other = make_one(3, **GOTCHA, priority="medium", content="word " * 60)
+    assert ids(decide(make_now(Moment.READ, budget_tokens=260), [old, later, other])) == [1, 2]
+    huge = make_one(2, **GOTCHA, priority="low", corrects=(1,), content="word " * 900)
+    assert rules(decide(make_now(Moment.READ), [old, huge])) == {1: "correction-first", 2: "budget"}
+
+
+def test_a_tombstone_costs_its_own_line_and_not_what_it_buries() -> None:
+    """The summary is what it quotes, however long the content was."""
+    long = make_one(1, **GOTCHA, revoked="it was wrong", content="word " * 1500)
+    assert ids(decide(make_now(Moment.READ), [long])) == [1]
+
+
+def test_a_fallen_rule_takes_nobodys_place_and_is_no_rule_that_has_to_be_named() -> None:
+    """Whoever struck it through: rules that hold have their room first, and where it alone finds none there is silence."""
+    struck = TombstoneView(revoked_at=MARCH_4, reason="because " * 15, signed=True)
+    fallen = [make_one(i, **RULE, tombstone=struck) for i in (1, 2, 3)]
+    held = [make_one(10 + i, **RULE, content="keep " * 20) for i in range(10)]
+    alone = decide(make_now(), held)
+    tight = decide(make_now(budget_tokens=alone.tokens + len(held) + 90), [*fallen, *held])
+    assert [id_ for id_ in ids(tight) if id_ >= 10] == ids(alone)
+    assert len(ids(tight)) < len(held) + len(fallen)
+    assert decide(make_now(budget_tokens=50), fallen).text == ""
+
+
+def test_below_the_users_words_rules_are_all_alike() -> None:
+    """One that builds on a document goes by its priority, as any that an agent recorded."""
+    built = make_one(1, **RULE, untrusted=True, priority="high")
+    plain = make_one(2, **RULE, priority="medium")
+    assert ids(decide(make_now(), [plain, built])) == [1, 2]
+
+
 def test_two_that_revoked_each_other_are_both_told() -> None:
     """No circle of corrections can silence a tombstone."""
     one = make_one(1, **GOTCHA, revoked="contradicted by [2]", replaced_by=2)

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memd_daemon.model.view import TombstoneView
 from memd_daemon.rules import Candidate, Decision, Gate, GateEvidence, Situation, Terms, budget_tokens, decide
 from memd_hooks.events import Moment
+from tests.frames.make import MARCH_4
 from tests.rules.make import cost, make_now, make_one, utf16_units
 from tests.rules.test_pack import candidates_of
 
@@ -28,9 +30,13 @@ def test_a_silence_leaves_out_what_nobody_endorsed(rule: str) -> None:
     """By its own name; a note that a person endorsed, and one that a person struck through, are told."""
     own = make_one(1, kind="directive", provenance="human", frame_class="human")
     other = make_one(2, kind="directive")
+    struck = [
+        make_one(id_, kind="directive", tombstone=TombstoneView(revoked_at=MARCH_4, reason="x", signed=signed))
+        for id_, signed in ((3, True), (4, False))
+    ]
     now = make_now(rest=Terms(budget_tokens=2000, silent=rule))
-    decision = decide(now, [own, other])
-    assert (told(decision), rules(decision)) == ([1], {2: rule})
+    decision = decide(now, [own, other, *struck])
+    assert (told(decision), rules(decision)) == ([1, 3], {2: rule, 4: rule})
 
 
 def test_the_gate_of_each_is_its_own() -> None:
@@ -62,6 +68,16 @@ def test_the_hold_of_each_is_its_own() -> None:
     assert held.hold is not None
     assert (held.hold.view.id, rules(held)) == (1, {2: "after-the-hold"})
     assert decide(make_now(Moment.PRE_EDIT, rest=rest), [other]).hold is None
+
+
+def test_what_corrects_a_note_that_a_person_struck_through_is_as_sure_as_that() -> None:
+    """Nobody endorsed it; but the tombstone does not stand without it, and an unsigned budget would silence a person's judgment."""
+    struck = TombstoneView(revoked_at=MARCH_4, reason="contradicted by [2]", signed=True)
+    fallen = make_one(1, kind="gotcha", tombstone=struck, replaced_by=2)
+    correction, other = make_one(2, kind="gotcha"), make_one(3, kind="gotcha")
+    now = make_now(Moment.READ, rest=Terms(budget_tokens=0))
+    decision = decide(now, [fallen, correction, other])
+    assert (told(decision), rules(decision)) == ([2, 1], {3: "budget"})
 
 
 def test_a_raised_budget_takes_nobodys_place() -> None:

@@ -221,7 +221,7 @@ def test_no_number_of_notices_silences_the_rules(desk: Desk, budget: int) -> Non
     person = made_person(desk)
     if budget:
         signed(desk, person, "budget.session_start", str(budget))
-    own = person.rule("Ask before you delete a branch.")
+    own = [person.rule(f"Ask before you delete a branch, {n}. {'Or a tag. ' * 40}") for n in range(12)]
     text = "documentation instructions administration requirements implementation " * 4
     rule = '[[directive]]\ntext = "{} {}"\n'
     enact(desk, person, "".join(rule.format(n, text) for n in range(1, 50)))
@@ -233,7 +233,8 @@ def test_no_number_of_notices_silences_the_rules(desk: Desk, budget: int) -> Non
     block = context_of(desk.start("s1"))
     lines, notes, _ = read_start(block)
     found, _ = read_policy("\n".join(block.split("\n")[len(lines) :]))
-    assert [note.id for note in notes] == [own]
+    assert notes
+    assert [note.id for note in notes] == own[::-1][: len(notes)]
     assert len(found) > 10
     assert sum(desk.daemon.parts.cost(line) + 1 for line in lines) <= limits.NOTICES_MAX_TOKENS
     assert [line.split("since")[0].split("on 2026")[0] for line in lines[:4]] == [
@@ -244,7 +245,6 @@ def test_no_number_of_notices_silences_the_rules(desk: Desk, budget: int) -> Non
     ]
     told_of = sum("no longer counts" in line for line in lines)
     assert lines[-1].startswith(f"memd: {31 - told_of} more of these did not fit: ")
-    assert desk.prompt("go on", session="s1") == ""
 
 
 def test_a_lost_notice_is_told_again(desk: Desk) -> None:

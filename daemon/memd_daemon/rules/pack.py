@@ -17,7 +17,7 @@ Costs are added up note by note, one token more for each line end: the sum is ne
 tokens are the sum of its parts' and a part's bytes are rounded up. The finished block is measured once more as it is sent.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -308,11 +308,9 @@ def _turns(notes: Sequence[_Note], corrections: dict[int, list[_Note]]) -> list[
     return list(tried.values())
 
 
-def _named(notes: Sequence[_Note], left: Iterable[int]) -> list[int]:
-    """Ids of the notes left out as the last line gives them: rules that hold first, each part in the bundle's order."""
-    among = set(left)
-    out = [note for note in notes if note.view.id in among]
-    return [note.view.id for note in sorted(out, key=lambda note: not _is_rule(note))]
+def _named(notes: Sequence[_Note], left: Container[int]) -> list[int]:
+    """Ids of the notes left out as the last line gives them: in the bundle's order, which has the rules that hold first."""
+    return [note.view.id for note in notes if note.view.id in left]
 
 
 def _is_rule(note: _Note) -> bool:
