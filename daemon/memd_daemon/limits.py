@@ -315,6 +315,7 @@ REBUILD_REST_MS: Final = 2  # then: who waits for the interpreter or the writer 
 GROUP_COMMIT_MAX_WRITES: Final = 256  # concurrent writes that share one fsync
 DIGESTS_KNOWN_MAX: Final = 1_000  # of names in keys: a hook asks for those of its session thirty times
 TOLD_KNOWN_MAX: Final = 500  # contexts, turns, and moves of files, kept as they were read: a few kilobytes each
+HOOK_LIFE_MAX_MS: Final = 5_000  # no hook's deadline lies further ahead: a call that is due later than that began here
 REPLIES_KEPT: Final = (
     1_000  # newest answers of hooks, kept whatever their age: a request that comes again is answered the same
 )
@@ -338,6 +339,7 @@ HOOK_SAMPLES_KEPT: Final = 512  # durations per event that `status` takes its pe
 RACY_MTIME_MS: Final = 50  # a file written this shortly before it was hashed may be written again under the same mtime
 FILE_READ_TRIES: Final = 3  # of a file that is written to while it is read; then nothing is known of it
 GROUND_FILES_KNOWN_MAX: Final = 100_000  # states of files kept in memory; past it they are hashed anew
+GROUND_STATUSES_KNOWN_MAX: Final = 4_000  # of what notes are about, as their files were seen last: about 500 bytes each
 GROUND_CONTENTS_KNOWN_MAX: Final = (
     10_000  # with what was found out about each: a few hundred bytes, and a parse each spared
 )
@@ -347,6 +349,7 @@ MENTIONS_MAX: Final = 8  # files that a content names by path, whose hashes are 
 MENTION_WORDS_MAX: Final = 64  # of a content that may be paths and are looked for on the disk
 ANCHOR_WALK_MAX: Final = 20_000  # names looked at for a bare file name outside git: some 50 ms
 ANCHOR_CHOICES_MAX: Final = 5  # of files or symbols that a refusal offers
+FOOTINGS_KNOWN_MAX: Final = 1_000  # files that sessions named, and where they lie: about 1 KB each
 CHECKOUTS_KNOWN_MAX: Final = 200  # directories that hooks came from: a few hundred bytes each
 TURN_LOOKED_AT_EVERY_S: Final = 2.0  # behind answers that tell a note which is bound to it: a client writes as fast
 READINGS_KNOWN_MAX: Final = 4_000  # of contents against the user's words: about 1 KB each, a few ms spared

@@ -194,6 +194,31 @@ def test_the_second_call_with_one_request_id_gets_the_first_answer(desk: Desk) -
     assert desk.daemon.hook(call, 0) == first
 
 
+def test_a_call_that_another_daemon_answered_gets_that_answer(tmp_path: Path) -> None:
+    """Its answer was lost with the daemon that died; what it told may have arrived, and is not told twice."""
+    payload = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup", "transcript_path": "/n"}
+    with desk_at(tmp_path) as desk:
+        desk.remember(RULE, kind="directive")
+        stdin = json.dumps({**payload, "cwd": str(desk.repo)}).encode()
+        deadline_ns = time.monotonic_ns() + wire.STARTING_DEADLINE_MS * limits.NS_PER_MS
+        call = wire.Hook(b"r" * 16, deadline_ns, 0, "claude", "session-start", b"/", b"", stdin)
+        first = desk.daemon.hook(call, 0)
+        repo = desk.repo
+    assert first
+    again = Desk(tmp_path / "home", repo)
+    assert again.daemon.hook(call, 0) == first
+    again.close()
+
+
+def test_the_number_of_answers_that_are_known_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest are: a call that comes twice comes within moments."""
+    monkeypatch.setattr(limits, "REPLIES_KEPT", 3)
+    desk.remember(RULE, kind="directive")
+    for session in "abcdef":
+        assert desk.start(session)
+    assert len(desk.daemon._deliverer._answered) == 3
+
+
 def test_a_probe_is_answered_and_leaves_no_trace(desk: Desk) -> None:
     """The installer's test call records neither turn nor delivery nor context."""
     from memd_client import api

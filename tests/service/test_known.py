@@ -12,7 +12,7 @@ from memd_daemon import limits
 from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Kind
 from memd_daemon.service import candidates
-from memd_daemon.service.known import KnownViews, Rows
+from memd_daemon.service.known import KnownViews, NotKnown, Rows, Still
 from memd_daemon.service.repos import Place, place_of, scopes_at
 from memd_daemon.store.port import Snapshot
 from tests.service.desk import Desk, context_of, desk_at
@@ -219,3 +219,97 @@ def test_a_store_in_doubt_is_looked_at_anew(desk: Desk) -> None:
         desk.daemon.parts.store.doubt.set()
         assert known(snapshot)(("app.py",), lambda _: (3,)).rows == (3,)
         assert known(snapshot)(("app.py",), lambda _: (4,)).rows == (4,)
+
+
+# --- the log where nothing was added to it
+
+
+def opened(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A mark for each snapshot of the store that is opened from here on."""
+    store, seen = desk.daemon.parts.store, []
+    read = store.read
+
+    def count() -> Any:
+        seen.append("read")
+        return read()
+
+    monkeypatch.setattr(store, "read", count)
+    return seen
+
+
+def test_an_edit_that_brings_nothing_new_opens_no_snapshot(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that it asks of the log is known: after a note about something else too, once that has been caught up with."""
+    desk.remember("mind the lock", kind="gotcha", priority="high", anchors=["app.py"])
+    for _ in range(3):
+        desk.edit("app.py")
+    desk.remember("of another thing", kind="finding")
+    desk.daemon.parts.behind.join(limits.RESULTS_WAIT_S)
+    desk.edit("app.py")
+    seen = opened(desk, monkeypatch)
+    assert desk.edit("app.py") == ""
+    assert seen == []
+
+
+@pytest.mark.parametrize("is_caught_up", [True, False])
+def test_what_was_added_a_moment_ago_is_told(desk: Desk, is_caught_up: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
+    """Whether or not anybody has looked at the log since."""
+    first = desk.remember("mind the lock", kind="gotcha", priority="high", anchors=["app.py"])
+    for _ in range(3):
+        desk.edit("app.py")
+    if not is_caught_up:
+        monkeypatch.setattr(type(desk.daemon.parts), "catch_up", lambda parts: None)
+    desk.remember("mind the other lock", kind="gotcha", anchors=["app.py"])
+    desk.daemon.parts.behind.join(limits.RESULTS_WAIT_S)
+    assert "mind the other lock" in context_of(desk.edit("app.py"))
+    desk.act("revoke", str(first.id), reason="it was removed")
+    desk.daemon.parts.behind.join(limits.RESULTS_WAIT_S)
+    assert "it was removed" in context_of(desk.edit("app.py", prompt_id="p2"))
+
+
+def test_work_is_done_with_a_snapshot_where_something_is_not_known(desk: Desk) -> None:
+    """From its beginning, so that all of it is of one moment."""
+    parts, steps = desk.daemon.parts, []
+    parts.catch_up()
+
+    def work(snapshot: Snapshot) -> int:
+        steps.append(Still.of(snapshot) is not None)
+        parts.known_at(snapshot)
+        parts.settings(snapshot)
+        return snapshot.counts().notes
+
+    assert parts.look(work) == 0
+    assert steps == [True, False]
+
+
+def test_nothing_stands_still_while_it_is_not_known_or_in_doubt(desk: Desk) -> None:
+    """A log that nobody has looked at, one with something added to it, and one of which a row did not fit."""
+    parts = desk.daemon.parts
+    is_still = lambda: parts.look(lambda snapshot: Still.of(snapshot) is not None)  # noqa: E731
+    parts.views.forget()
+    assert not is_still()
+    parts.catch_up()
+    assert is_still()
+    parts.store.write(lambda txn: txn.put_setting("x", b"y"))
+    assert is_still()
+    parts.store.doubt.set()
+    assert not is_still()
+    parts.store.doubt.clear()
+    desk.remember("one more", kind="finding")
+    desk.daemon.parts.behind.join(limits.RESULTS_WAIT_S)
+    assert is_still()
+    parts.known_settings.hold_fast({})
+    assert not is_still()
+
+
+def test_rows_of_a_later_log_are_not_taken_for_those_of_an_earlier(desk: Desk) -> None:
+    """Another thread may come to a later one meanwhile: then the one that still looks begins again with a snapshot."""
+    known, parts = KnownViews(), desk.daemon.parts
+    asked(desk, known)
+    still = known.still(parts.store.additions)
+    assert still is not None
+    assert still(("app.py",), lambda _: ()) is asked(desk, known)
+    desk.remember("of another thing", kind="finding")
+    asked(desk, known)
+    assert known.still(parts.store.additions - 1) is None
+    with pytest.raises(NotKnown):
+        still(("app.py",), lambda _: ())

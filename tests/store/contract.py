@@ -105,6 +105,21 @@ class StoreContract:
                 versions.append(snapshot.version())
         assert versions[0] == versions[1] != versions[2]
 
+    def test_what_was_added_is_counted_before_it_is_acknowledged(self, pen: Pen) -> None:
+        """Whoever reads the number behind a write to the log reads another one, and a snapshot opened then holds what was written;
+        local facts, texts and a write that failed leave it."""
+        counted = [pen.store.additions]
+        pen.store.write(lambda t: (t.put_setting("x", b"y"), t.put_text("words"), t.add_turn(turn())))
+        counted.append(pen.store.additions)
+        uid = pen.record()
+        counted.append(pen.store.additions)
+        with pen.store.read() as snapshot:
+            assert snapshot.additions == counted[2]
+            assert snapshot.note(uid) is not None
+            pen.record()
+            assert snapshot.additions == counted[2] != pen.store.additions
+        assert counted[0] == counted[1] != counted[2]
+
     def test_a_moment_is_one_state_of_the_store(self, pen: Pen) -> None:
         """Nobody's look makes another of it, every write does, also one of a local fact."""
         moments = []

@@ -180,8 +180,11 @@ class LogContract:
         commit = foreign_commit(
             [(event("recorded", uid, recorded()), b"")], origin=b"F" * 16, seq=7, hlc=(NOON + 10**9) << 16
         )
+        before = pen.store.additions
         assert pen.store.write(lambda txn: txn.receive(*commit)) is True
+        after = pen.store.additions
         assert pen.store.write(lambda txn: txn.receive(*commit)) is False
+        assert before != after == pen.store.additions
         assert pen.note(uid).events == 1
         pen.revoke(uid)
         assert pen.note(uid).revoked
@@ -194,7 +197,9 @@ class LogContract:
         with pen.store.read() as snapshot:
             assert snapshot.note(uid) is None
         assert verify(pen.store) == []
+        before = pen.store.additions
         assert pen.store.write(lambda txn: txn.receive(*commit)) is True
+        assert pen.store.additions != before
         assert pen.note(uid).events == 1
 
     def test_a_foreign_commit_that_does_not_hold_together_is_refused(self, pen: Pen) -> None:

@@ -11,7 +11,7 @@ import stat
 import threading
 
 from memd_daemon import limits
-from memd_daemon.ground.repository import Checkout, find_checkout
+from memd_daemon.ground.repository import Checkout, find_checkout, marks_below
 
 Shape = tuple[tuple[int, int, int, int] | None, ...]
 """(inode, size, mtime, ctime in ns) of each file, of a directory the inode alone; None where there is none."""
@@ -22,45 +22,44 @@ class Checkouts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: dict[str, tuple[Shape, Checkout]] = {}
+        self._known: dict[str, tuple[tuple[str, ...], Shape, Checkout]] = {}  # what was looked at, what it was like
 
     def at(self, directory: str) -> Checkout:
         """The checkout that ``directory``, a real path, lies in, or the directory itself outside git."""
-        with self._lock:
-            known = self._known.get(directory)
-        if known is not None and _shape(directory, known[1]) == known[0]:
-            return known[1]
+        found = self.known_at(directory)
+        if found is not None:
+            return found
         found = find_checkout(directory)
-        shape = _shape(directory, found)
+        looked_at = _that_decide(directory, found)
+        shape = tuple(map(_of, looked_at))
         # Looked at once more: a change between look and shape would be taken for what was before it, and for ever.
         if _says_all(directory, found) and find_checkout(directory) == found:
-            self._keep(directory, shape, found)
+            self._keep(directory, looked_at, shape, found)
         return found
 
-    def _keep(self, directory: str, shape: Shape, found: Checkout) -> None:
+    def known_at(self, directory: str) -> Checkout | None:
+        """Likewise, the very same as it was found before; None where it is not known, or no longer so."""
+        with self._lock:
+            known = self._known.get(directory)
+        return known[2] if known is not None and tuple(map(_of, known[0])) == known[1] else None
+
+    def _keep(self, directory: str, looked_at: tuple[str, ...], shape: Shape, found: Checkout) -> None:
         with self._lock:
             if len(self._known) >= limits.CHECKOUTS_KNOWN_MAX:
                 self._known.clear()
-            self._known[directory] = (shape, found)
+            self._known[directory] = (looked_at, shape, found)
 
 
 def _says_all(directory: str, found: Checkout) -> bool:
-    return bool(found.common) and not found.remote.startswith("/") and not any(_below(directory, found.root))
+    if not found.common or found.remote.startswith("/"):
+        return False
+    return not any(map(_of, marks_below(directory, found.root)))
 
 
-def _shape(directory: str, found: Checkout) -> Shape:
+def _that_decide(directory: str, found: Checkout) -> tuple[str, ...]:
     own = (os.path.join(found.git_dir, name) for name in ("HEAD", "commondir"))
     files = (os.path.join(found.root, ".git"), *own, os.path.join(found.common, "config"))
-    return (*_below(directory, found.root), *map(_of, files))
-
-
-def _below(directory: str, root: str) -> Shape:
-    """What stands as `.git` at each place from the directory up to its checkout's root, the root left out."""
-    places = []
-    while len(directory) > len(root):
-        places.append(_of(os.path.join(directory, ".git")))
-        directory = os.path.dirname(directory)
-    return tuple(places)
+    return (*marks_below(directory, found.root), *files)
 
 
 def _of(path: str) -> tuple[int, int, int, int] | None:

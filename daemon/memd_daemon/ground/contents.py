@@ -136,7 +136,7 @@ class Contents:
         if seen.st_size <= limits.ANCHOR_FILE_MAX_BYTES:
             self._saw(path, found.content.digest)
         if seen.st_mtime_ns + RACY_NS < began_ns:
-            _bounded(self._files, limits.GROUND_FILES_KNOWN_MAX)[path] = (_shape(seen), found.content)
+            bounded(self._files, limits.GROUND_FILES_KNOWN_MAX)[path] = (_shape(seen), found.content)
         return found, True
 
     def _taken(self, file: BinaryIO, seen: os.stat_result, until_ns: int | None) -> Read:
@@ -150,7 +150,7 @@ class Contents:
         known = self._contents.get(name)
         if known is None:
             known = Content(len(text), content_digest([text]))
-            _bounded(self._contents, limits.GROUND_CONTENTS_KNOWN_MAX)[name] = known
+            bounded(self._contents, limits.GROUND_CONTENTS_KNOWN_MAX)[name] = known
         return Read(known, text)
 
     def seen_at(self, digest: bytes) -> tuple[str, ...]:
@@ -160,10 +160,11 @@ class Contents:
     def _saw(self, path: str, digest: bytes) -> None:
         others = (other for other in self._seen.get(digest, ()) if other != path)
         kept = (*others, path)[-limits.GROUND_PATHS_OF_CONTENT_MAX :]
-        _bounded(self._seen, limits.GROUND_FILES_KNOWN_MAX)[digest] = kept
+        bounded(self._seen, limits.GROUND_FILES_KNOWN_MAX)[digest] = kept
 
 
-def _bounded(known: dict[K, V], most: int) -> dict[K, V]:
+def bounded(known: dict[K, V], most: int) -> dict[K, V]:
+    """The very same, emptied where it has grown so large."""
     if len(known) >= most:
         known.clear()
     return known

@@ -24,7 +24,7 @@ import msgspec
 
 from memd_daemon import limits
 from memd_daemon.ground.bare import is_bare
-from memd_daemon.ground.contents import RACY_NS, Answer, Content, Contents, Read, Unreadable
+from memd_daemon.ground.contents import RACY_NS, Answer, Content, Contents, Read, Unreadable, bounded
 from memd_daemon.ground.deadline import OutOfTime, in_time
 from memd_daemon.ground.judged import is_absence, is_parsed, judged
 from memd_daemon.ground.renames import Renames
@@ -73,11 +73,16 @@ class _Asking(msgspec.Struct, frozen=True):
     glance: Glance
 
 
+_About = tuple[str, tuple[Anchor, ...], tuple[Anchor, ...]]
+"""A checkout's root, a note's anchors, and the files that it mentions."""
+
+
 class FileGround:
     """Looks at anchors. Safe to call from any thread."""
 
     def __init__(self, renames: Renames | None = None) -> None:
         self._contents = Contents()
+        self._known: dict[_About, tuple[tuple[tuple[str, Content], ...], tuple[GroundStatus, ...]]] = {}
         self._renames = renames or Renames()
 
     def digest(self, root: str, path: str, deadline_ns: int | None = None, sizes: range | None = None) -> bytes | None:
@@ -133,10 +138,35 @@ class FileGround:
         if root is None:
             return ()
         asking = _Asking(root, branch, deadline_ns, glance or Glance())
+        about = (str(root), tuple(anchors), tuple(mentions))
+        known = self._known.get(about)
+        if known is not None and self._hold_still(asking, known[0]):
+            return known[1]
         found = _precise([self._status(asking, anchor) for anchor in anchors])
         named = {anchor.path for anchor in anchors}
         seen = (self._mention(asking, one) for one in mentions if one.path not in named)
-        return (*found, *(status for status in seen if status.drifted))
+        statuses = (*found, *(status for status in seen if status.drifted))
+        self._keep(asking, about, statuses)
+        return statuses
+
+    def _hold_still(self, asking: _Asking, contents: Iterable[tuple[str, Content]]) -> bool:
+        """Whether these files hold what they held."""
+        try:
+            reads = ((self._at(asking, path), content) for path, content in contents)
+            return all(read is not None and read.content is content for read, content in reads)
+        except (OutOfTime, Unreadable):
+            return False
+
+    def _keep(self, asking: _Asking, about: _About, statuses: tuple[GroundStatus, ...]) -> None:
+        """Where all was seen, and follows from what the files hold: a file that is not there may have gone anywhere."""
+        anchors = (*about[1], *about[2])
+        if any(is_absence(anchor) for anchor in anchors) or any(status.unknown for status in statuses):
+            return
+        paths = [located(about[0], anchor.path) for anchor in anchors]
+        reads = [read for read in map(asking.glance.reads.get, paths) if read is not None]
+        if len(reads) == len(paths):
+            contents = dict(zip(paths, (read.content for read in reads), strict=True))
+            bounded(self._known, limits.GROUND_STATUSES_KNOWN_MAX)[about] = (tuple(contents.items()), statuses)
 
     def _status(self, asking: _Asking, anchor: Anchor) -> GroundStatus:
         try:

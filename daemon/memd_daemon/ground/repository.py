@@ -57,23 +57,34 @@ def real_path(given: str) -> str:
         os.fsencode(named)
     except UnicodeEncodeError:
         named = clean(named)
-    return spelling.ON_DISK.of(_resolved(os.path.join("/", named)))
+    return spelling.ON_DISK.of(resolved(os.path.join("/", named)))
 
 
-def _resolved(path: str) -> str:
+def resolved(path: str) -> str:
     """`os.path.realpath`, by the system's own word where it gives one: three calls, however deep the path lies."""
+    return _named(path, 0) or os.path.realpath(path)
+
+
+def resolved_folder(path: str) -> str | None:
+    """Likewise, of a directory that is there; None where there is none."""
+    if _NAMING is not None:
+        return _named(path, os.O_DIRECTORY)
+    return os.path.realpath(path) if os.path.isdir(path) else None
+
+
+def _named(path: str, flags: int) -> str | None:
+    """The real path of what is there, as the system says it; None where it does not, or nothing is there."""
     if _NAMING is None:
-        return os.path.realpath(path)
+        return None
     try:
-        named = os.open(path, _NAMING)
+        named = os.open(path, _NAMING | flags)
         try:
             found = os.readlink(f"/proc/self/fd/{named}")
         finally:
             os.close(named)
     except (OSError, ValueError):  # none there, or no /proc
-        return os.path.realpath(path)
-    is_sure = found.startswith("/") and not found.endswith(_REMOVED)
-    return found if is_sure else os.path.realpath(path)
+        return None
+    return found if found.startswith("/") and not found.endswith(_REMOVED) else None
 
 
 def clean(name: str) -> str:
@@ -95,13 +106,18 @@ def find_checkout(directory: str) -> Checkout:
         probe = parent
 
 
+def marks_below(directory: str, root: str = "") -> tuple[str, ...]:
+    """Where a `.git` may stand, from a real directory up to ``root``, a directory above it, and that one left out."""
+    marks = []
+    while len(directory) > len(root):
+        marks.append(os.path.join(directory, ".git"))
+        directory = os.path.dirname(directory) if directory != "/" else ""
+    return tuple(marks)
+
+
 def may_lie_in_git(directory: str) -> bool:
     """Whether anything named `.git` stands in a real directory or above it: without it there is no checkout to look for."""
-    here = directory
-    while not os.path.lexists(os.path.join(here, ".git")):
-        if here == (here := os.path.dirname(here)):
-            return False
-    return True
+    return any(map(os.path.lexists, marks_below(directory)))
 
 
 def is_within(checkout: Checkout, real: str) -> bool:
@@ -237,14 +253,14 @@ def led(cwd: str, given: str) -> Led:
     """
     path = os.path.join("/", cwd, given).rstrip("/")
     folder, name = os.path.split(path)
-    if name in ("", ".", "..") or len(path) > limits.PATH_MAX_CHARS or not _is_a_path(path):
+    if name in ("", ".", "..") or len(path) > limits.PATH_MAX_CHARS or not is_a_path(path):
         return Led(real_path(os.path.join(cwd, given)))
     here = real_path(folder)
     link = os.path.join(here, name)
     return Led(real_path(link), link) if os.path.islink(link) else Led(spelling.ON_DISK.within(here, name))
 
 
-def _is_a_path(path: str) -> bool:
+def is_a_path(path: str) -> bool:
     """Whether a system can hold it as it is."""
     try:
         return b"\0" not in os.fsencode(path)

@@ -65,6 +65,10 @@ class Spelling:
             self._keep(self._plain, real, True)  # no folder on its way folds case, and that stays so
         return here
 
+    def is_plain(self, real: str) -> bool:
+        """Whether it is known of a path that no folder on its way folds case: it is spelled as it stands, and stays so."""
+        return real in self._plain
+
     def within(self, folder: str, name: str) -> str:
         """The path of a name in a folder that is spelled so itself."""
         return os.path.join(folder, self._spelled(folder, name) if self._folds(folder, name) else name)

@@ -7,9 +7,14 @@ stands is the very mapping of then, it is not gone through again: a file may hav
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from memd_daemon import limits
+from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.rules import Candidate, Decision, Situation, decide
+
+NO_NEWS: Final = frozenset({"standing", "sent-this-turn", PAUSED_RULE, IGNORED_RULE})
+"""Rules whose silence the ledger does not keep: the context was told it, and `status` tells of a pause, and `memd config log`."""
 
 
 class _Of:
@@ -41,6 +46,7 @@ class Decisions:
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], tuple[Sequence[Candidate], Decision]] = {}
         self._last: dict[tuple[str, int], _Last] = {}
+        self._news: dict[int, tuple[Decision, bool]] = {}
 
     def of(self, harness: str, now: Situation, found: Sequence[Candidate]) -> Decision:
         """The decision about these notes. ``harness``: the name of the client, whose units and tags ``now`` has."""
@@ -59,6 +65,16 @@ class Decisions:
                 self._last.clear()
             self._last[harness, id(found)] = _Last(of, now.standing, moment, decision)
         return decision
+
+    def is_news(self, decision: Decision) -> bool:
+        """Whether there is anything in it that the ledger keeps: a file's fifty notes that stand are gone through once."""
+        known = self._news.get(id(decision))
+        if known is None or known[0] is not decision:
+            if len(self._news) >= limits.DECISIONS_KNOWN_MAX:
+                self._news.clear()
+            is_news = bool(decision.chosen) or any(left.rule not in NO_NEWS for left in decision.left_out)
+            known = self._news[id(decision)] = (decision, is_news)
+        return known[1]
 
     def _looked_up(self, harness: str, now: Situation, of: _Of, moment: tuple[object, ...]) -> Decision:
         key = (harness, moment, tuple(map(id, of.found)), tuple(map(now.standing.get, of.uids)))

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotInTime
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +20,6 @@ import msgspec
 from memd_client import wire
 from memd_daemon import limits
 from memd_daemon.model.delivery import Context, Delivery
-from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.rules import Candidate, Decision, Situation, decide
 from memd_daemon.service import attest, candidates, capture, holds, names, notices, policy_rules, tool_results
 from memd_daemon.service.bundle import BLOCK_BREAK, Owed, after, bundle_after, stands
@@ -35,12 +35,13 @@ from memd_daemon.service.contexts import (
     sessions_of,
 )
 from memd_daemon.service.decisions import Decisions
+from memd_daemon.service.footing import Footing, Footings
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.moments import FILE_MOMENTS, Call, situation, under_settings, with_files
-from memd_daemon.service.moved import files_of
-from memd_daemon.service.outer import around, brought
+from memd_daemon.service.moved import look_around, moved_here
+from memd_daemon.service.outer import brought
 from memd_daemon.service.parts import Parts
-from memd_daemon.service.repos import Place, place_of, place_where, scopes_at
+from memd_daemon.service.repos import scopes_at
 from memd_daemon.service.search import Hit
 from memd_daemon.service.terms import gates_of, silence_at
 from memd_daemon.service.twins import Twins
@@ -51,10 +52,6 @@ CLIENT_MOMENTS: Final = frozenset(
     {Moment.SESSION_START, Moment.POST_COMPACTION, Moment.PROMPT_SUBMIT, Moment.MEMD_CALL}
 )
 """When the system is asked which client process a known context lives in."""
-
-NO_NEWS: Final = frozenset({"standing", "sent-this-turn", PAUSED_RULE, IGNORED_RULE})
-"""Rules whose silence the ledger does not keep: the context was told it, and `status` tells of a pause, and `memd config log`."""
-
 
 THAT_RECORD: Final = frozenset({Moment.PROMPT_SUBMIT, Moment.TOOL_RESULT, Moment.GIT_COMMIT})
 """Moments at which something is recorded before it is decided what to tell: a request that comes twice is told apart by then."""
@@ -83,9 +80,12 @@ class Deliverer:
         self._names = {name: h.CLIENT_NAMES for name, h in harnesses.items() if h.CAP_UNITS}
         self._board = notices.Board(parts)
         self._decisions = Decisions()
+        self._footings = Footings()
         self._lock = threading.Lock()
         self._twins = Twins()
         self._open: dict[bytes, bytes] = {}  # request ids as they came -> as they are kept, until their receipts
+        self._began_ns = time.monotonic_ns()
+        self._answered: dict[bytes, None] = {}  # requests with an answer in the ledger, the newest last
         self._embedding = ThreadPoolExecutor(1, thread_name_prefix="memd-query")
         self.counts = HookCounts()
 
@@ -114,16 +114,13 @@ class Deliverer:
             return b""
         hook = self._bound(hook, event)
         ledger = self._parts.ledger
-        if (
-            event.moment in THAT_RECORD
-            and not hook.is_probe
-            and (before := ledger.replied(hook.request_id)) is not None
-        ):
+        if event.moment in THAT_RECORD and not hook.is_probe and (before := self._replied(ledger, hook)) is not None:
             return before
         known = ledger.context(event.session, event.agent)
         main = ledger.context(event.session, "") if event.agent else known
         before_it = known or main
-        place = place_where(self._parts, event.cwd, before_it.repo if before_it else "")
+        footing = self._footings.of(self._parts, event, before_it.repo if before_it else "")
+        place = footing.place
         if event.moment == Moment.GIT_COMMIT:
             if not hook.is_probe:
                 capture.record_commit(self._parts, event, place, pid=pid)
@@ -138,7 +135,7 @@ class Deliverer:
         looks = known is None or event.moment in CLIENT_MOMENTS
         client = client_above(pid, self._names, event.harness) if looks and pid else None
         sessions = session_and_continued(event.session, main)
-        call = msgspec.structs.replace(self._called(hook, harness, event, place, sessions, client), pid=pid)
+        call = msgspec.structs.replace(self._called(hook, harness, event, footing, sessions, client), pid=pid)
         return self._answer_session(harness, call, client)
 
     def _understood(self, harness: Harness | None, hook: wire.Hook) -> HookEvent | None:
@@ -157,12 +154,18 @@ class Deliverer:
         deadline_ns, flags, cwd = hook.deadline_ns, hook.flags, hook.cwd
         return wire.Hook(request, deadline_ns, flags, hook.harness, hook.event, cwd, hook.environment, hook.stdin)
 
+    def _replied(self, ledger: LedgerSnapshot, hook: wire.Hook) -> bytes | None:
+        """The answer that was given to this very call before. One that began after this daemon was answered by no other: only where
+        it may be older, or was answered here, the ledger is asked."""
+        may_be_older = hook.deadline_ns < self._began_ns + limits.HOOK_LIFE_MAX_MS * limits.NS_PER_MS
+        return ledger.replied(hook.request_id) if may_be_older or hook.request_id in self._answered else None
+
     def _answer_session(self, harness: Harness, call: Call, client: Client | None) -> bytes:
         hook, event = call.hook, call.event
         with self._lock, contextlib.ExitStack() as unanswered:
-            with self._parts.ledger.read() as ledger:
+            with self._parts.ledger.at_hand() as ledger:
                 if not hook.is_probe:
-                    if (before := ledger.replied(hook.request_id)) is not None:
+                    if (before := self._replied(ledger, hook)) is not None:
                         return before
                     if self._twins.is_second(event, client, self._parts.now_ms()):
                         return b""
@@ -202,7 +205,7 @@ class Deliverer:
         deadline_ns = time.monotonic_ns() + patience_ms * limits.NS_PER_MS
         hook = wire.Hook(b"", deadline_ns, wire.PROBE, event.harness, event.moment, os.fsencode(event.cwd), b"", b"")
         sessions = sessions_of(self._parts.ledger, event.session)
-        call = self._called(hook, harness, event, place_of(self._parts, event.cwd), sessions, None)
+        call = self._called(hook, harness, event, self._footings.of(self._parts, event, ""), sessions, None)
         with self._lock, self._parts.ledger.read() as ledger, self._parts.store.read() as snapshot:
             call = under_settings(self._parts, snapshot, call)
             context = entered(known, event, call.place, None, self._parts.now_ms())
@@ -224,14 +227,15 @@ class Deliverer:
         hook: wire.Hook,
         harness: Harness,
         event: HookEvent,
-        place: Place,
+        footing: Footing,
         sessions: tuple[str, ...],
         client: Client | None,
     ) -> Call:
-        """Stores a prompt's turn and searches the notes for it; resolves the paths of a file moment.
+        """Stores a prompt's turn and searches the notes for it; finds where a file moment's files were before.
 
         ``sessions``: the event's, and those it continues.
         """
+        place, at, paths, outer = footing
         asked, vectors = None, ""
         hits: Sequence[Hit] = ()
         if event.moment in LOOKED_AT:
@@ -247,15 +251,16 @@ class Deliverer:
                 asked = candidates.Asked(self._parts, scopes, event.prompt)
                 vector, vectors = self._query_vector(event.prompt, pending, hook.deadline_ns)
                 hits = asked.hits(vector, by_table=vectors == "table")
-        at, paths, moved = files_of(self._parts, event, place, sessions, is_probe=hook.is_probe)
+        if event.moment == Moment.SESSION_START and not hook.is_probe:
+            self._parts.behind.add(partial(look_around, self._parts, place))
         return Call(
             hook=hook,
             event=event,
             place=place,
             at=at,
             paths=paths,
-            around=around(self._parts, at, paths),
-            moved=moved,
+            around=outer,
+            moved=moved_here(self._parts, at, sessions, paths, keeps=not hook.is_probe),
             hits=hits,
             match=asked.match if asked else None,
             vectors=vectors,
@@ -282,14 +287,17 @@ class Deliverer:
     ) -> tuple[HookAnswer, Delivery | None, Context]:
         """What is told now: first the bundle that the context is owed, then what belongs to the moment.
 
-        By a snapshot that was opened under the lock: an older one would tell what another hook has told the end of by now, and
+        By the log as it stands under the lock: an older snapshot would tell what another hook has told the end of by now, and
         a map that has to grow would wait for whoever waits for the lock with one.
         """
         if call.event.moment not in candidates.MOMENTS_THAT_TELL:
             return HookAnswer(), None, context
-        with self._parts.store.read() as snapshot:
-            call = under_settings(self._parts, snapshot, call)
-            owed, own = self._weigh(snapshot, ledger, call, context, harness)
+
+        def weigh(snapshot: Snapshot) -> tuple[Call, Owed, Decision]:
+            under = under_settings(self._parts, snapshot, call)
+            return under, *self._weigh(snapshot, ledger, under, context, harness)
+
+        call, owed, own = self._parts.look(weigh)
         return self._told(call, context, owed, own)
 
     def _weigh(
@@ -360,9 +368,9 @@ class Deliverer:
         context = bundle_after(context, owed, call.here, now_ms)
         said = BLOCK_BREAK.join(text for text in (owed.text, own.text) if text)
         answer = HookAnswer(hold=said) if held else HookAnswer(context=said)
-        chosen, left_out = (*owed.told.chosen, *own.chosen), (*owed.told.left_out, *own.left_out)
-        if not owed.blocks and not chosen and all(left.rule in NO_NEWS for left in left_out):
+        if not owed.blocks and not self._decisions.is_news(owed.told) and not self._decisions.is_news(own):
             return answer, None, context
+        chosen, left_out = (*owed.told.chosen, *own.chosen), (*owed.told.left_out, *own.left_out)
         delivery = Delivery(
             request=call.hook.request_id,
             at=now_ms,
@@ -390,6 +398,9 @@ class Deliverer:
             if not is_as_it_was(known, context):
                 self._parts.ledger.put_context(context)
         else:
+            if len(self._answered) >= limits.REPLIES_KEPT:
+                del self._answered[next(iter(self._answered))]
+            self._answered[delivery.request] = None
             self._parts.ledger.offer(delivery, reply, context)
 
     def receipt(self, request: bytes) -> None:

@@ -7,14 +7,17 @@ keys or the settings, too many at once, a read of something else) all are forgot
 right before.
 
 What follows from rows and from something else beside them (their ground) is kept with them, and goes with them.
+
+Where nothing was added to the log since the last look at it, what is known of it is the log (`Still`): no snapshot is opened.
 """
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Final, Generic, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar, cast
 
 from memd_daemon import limits
 from memd_daemon.model.note import Note
+from memd_daemon.model.settings import Settings
 from memd_daemon.model.view import NoteView
 from memd_daemon.store.port import Snapshot
 
@@ -51,6 +54,27 @@ class Known(Protocol):
     """
 
     def __call__(self, key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]: ...
+
+
+class NotKnown(Exception):
+    """What is asked for is not known: a snapshot is to be opened, and all of it looked at in that."""
+
+
+class Still:
+    """The log where nothing was added to it since it was looked at: its settings, and rows that are known. It stands in the place
+    of a snapshot; whatever else is asked of it raises NotKnown."""
+
+    def __init__(self, known: Known, settings: Settings) -> None:
+        self.known = known
+        self.settings = settings
+
+    @staticmethod
+    def of(snapshot: object) -> "Still | None":
+        """What stands in the place of the snapshot, where it is none."""
+        return snapshot if isinstance(snapshot, Still) else None
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise NotKnown
 
 
 class Traced:
@@ -119,9 +143,11 @@ class _Kept:
 
 
 class _Stand:
-    """How far a snapshot has come: commits and events of all stores, and this store's last commit."""
+    """How far a snapshot has come: commits and events of all stores, and this store's last commit. ``additions``: as many as are
+    known to be in it."""
 
     def __init__(self, snapshot: Snapshot) -> None:
+        self.additions = snapshot.additions
         self.moment = snapshot.moment()
         self.version = snapshot.version()
         self.seq = snapshot.last_seq()
@@ -149,6 +175,7 @@ class KnownViews:
         at = self._at
         if at is not None and at.moment == snapshot.moment():
             stand = at
+            stand.additions = max(stand.additions, snapshot.additions)
         else:
             stand = _Stand(snapshot)
             with self._lock:
@@ -158,6 +185,21 @@ class KnownViews:
             with self._lock:
                 kept = self._known.get(key) if self._is_at(stand) else None
             return self._made(snapshot, stand, key, made) if kept is None else cast("Rows[T]", kept.rows)
+
+        return known
+
+    def still(self, additions: int) -> Known | None:
+        """What is known, where no more than these were added to the log since it was looked at last; else None."""
+        at = self._at
+        if at is None or at.additions != additions:
+            return None
+
+        def known(key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]:
+            with self._lock:
+                kept = self._known.get(key) if self._at is at else None
+            if kept is None:
+                raise NotKnown
+            return cast("Rows[T]", kept.rows)
 
         return known
 
@@ -186,6 +228,8 @@ class KnownViews:
             return
         if at is None or not (self._is_at(stand) or self._catch_up(snapshot, at, stand)):
             self._forget()
+        if at is not None:
+            stand.additions = max(stand.additions, at.additions)  # a later state holds what an earlier one held
         self._at = stand
 
     def _catch_up(self, snapshot: Snapshot, at: _Stand, stand: _Stand) -> bool:

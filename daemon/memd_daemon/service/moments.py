@@ -87,6 +87,11 @@ def under_settings(parts: Parts, snapshot: Snapshot, call: Call) -> Call:
     return msgspec.structs.replace(call, settings=settings, here=here, there=there)
 
 
+def _sent_before(ledger: LedgerSnapshot, context: Context) -> frozenset[bytes]:
+    """The notes that were sent in this turn, whether they stand or not."""
+    return ledger.turn_notes(context.session, context.agent, context.turn) if context.turn else frozenset()
+
+
 def situation(
     parts: Parts,
     ledger: LedgerSnapshot,
@@ -102,13 +107,13 @@ def situation(
     event, is_edit = call.event, trigger == Moment.PRE_EDIT
     open_since = parts.now_ms() - limits.OFFER_OPEN_MS
     standing = ledger.standing(context.session, context.agent, context.epoch, open_since=open_since)
+    sent: frozenset[bytes] = frozenset()
+    if context.turn:
+        sent = ledger.sent(context.session, context.agent, context.epoch, context.turn, open_since=open_since)
     if told:
-        standing = {**standing, **{c.candidate.view.note.uid: c.digest for c in told}}
+        here = {c.candidate.view.note.uid: c.digest for c in told}
+        standing, sent = {**standing, **here}, sent | (_sent_before(ledger, context) & here.keys())
     spent = ledger.turn_tokens(context.session, context.turn, Moment.SUBAGENT_START)
-    sent = ledger.turn_notes(context.session, context.agent, context.turn) if context.turn else frozenset()
-    sent = sent and sent.intersection(
-        standing
-    )  # an offer that was lost, or stood before a compaction, is not in this context
     entries = harness.PERSON_ENTRY_POINTS
     own, rest = terms_of(call.settings, trigger, context, entries, spent, parts.now_ms())
     silent = (call.there if trigger in FILE_MOMENTS else call.here).rest

@@ -31,54 +31,48 @@ from memd_daemon.model.words import Kind
 from memd_daemon.service.known import Known
 from memd_daemon.service.names import is_safe
 from memd_daemon.service.parts import Parts
-from memd_daemon.service.repos import Place, files_at, scopes_at
+from memd_daemon.service.repos import Place, scopes_at
 from memd_daemon.service.text import normal
 from memd_daemon.store.port import LedgerSnapshot, Snapshot
-from memd_hooks.events import HookEvent, Moment
 
 GONE = frozenset({"anchor_missing", "absent"})
 
 
-def files_of(
-    parts: Parts, event: HookEvent, place: Place, sessions: Sequence[str], *, is_probe: bool
-) -> tuple[Place, tuple[str, ...], dict[str, str]]:
-    """The files of an event: where they lie (`files_at`), their paths, and where those of gotchas were before (`moved_here`).
-
-    ``sessions``: the event's, and those it continues. A start names no files; those that it may come to are looked at behind it.
-    """
-    at, paths = files_at(parts, place, event.cwd, event.paths)
-    if event.moment == Moment.SESSION_START and not is_probe:
-        parts.behind.add(partial(look_around, parts, place))
-    if not paths:
-        return at, paths, {}
-    return at, paths, moved_here(parts, at, sessions, paths, keeps=not is_probe)
-
-
 def moved_here(
-    parts: Parts, place: Place, sessions: Sequence[str], paths: Iterable[str], *, keeps: bool
+    parts: Parts, place: Place, sessions: Sequence[str], paths: Sequence[str], *, keeps: bool
 ) -> dict[str, str]:
     """Where each gotcha's file that is at one of these paths now was before: old path -> path, both from the checkout's root.
 
     ``keeps``: what is found is remembered.
     """
-    root, scopes = place.checkout.root, scopes_at(place, *sessions)
-    ledger = parts.ledger
-    with parts.store.read() as snapshot:
+    if not paths:
+        return {}
+    root, scopes, ledger = place.checkout.root, scopes_at(place, *sessions), parts.ledger
+    digests: dict[str, bytes | None] = {}
+
+    def look(snapshot: Snapshot) -> tuple[dict[str, str], dict[str, str], bool]:
+        """(what is known to have moved, what is found to have, whether no gotcha is about any of the files)"""
         log = parts.known_at(snapshot)
         if not log(("gotchas", scopes), partial(_with_gotchas, scopes)).rows:
-            return {}
+            return {}, {}, False
+        for path in paths:
+            if path not in digests:
+                digests[path] = _digest(parts, root, path)
         known = known_moves(ledger, root, paths)
         found = {
             old: path
-            for path in paths
-            for old in _held_before(parts, log, root, scopes, path)
+            for path, digest in digests.items()
+            if digest is not None
+            for old in _held_before(parts, log, root, scopes, digest)
             if old not in known and old != path and _is_gone(root, old)
             if _has_gotcha(log, scopes, old) or ledger.moved_from(root, old)
         }
-        further = {older: path for old, path in found.items() for older in known_moves(ledger, root, [old])}
-        is_strange = not (found or known or any(_has_gotcha(log, scopes, path) for path in paths))
+        return known, found, not (found or known or any(_has_gotcha(log, scopes, path) for path in paths))
+
+    known, found, is_strange = parts.look(look)
+    further = {older: path for old, path in found.items() for older in known_moves(ledger, root, [old])}
     for old, path in found.items() if keeps else ():
-        parts.ledger.put_moved(root, path, old)
+        ledger.put_moved(root, path, old)
     if keeps and is_strange and _is_due(parts, root):
         parts.behind.add(partial(look_for_gone, parts, place))
     return {old: path for old, path in (known | found | further).items() if old != path}
@@ -102,11 +96,8 @@ def _with_gotchas(scopes: Sequence[str], snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(scope for scope in scopes if any(True for _ in snapshot.notes_of_kind(scope, Kind.GOTCHA)))
 
 
-def _held_before(parts: Parts, log: Known, root: str, scopes: tuple[str, ...], path: str) -> Iterator[str]:
-    """Paths of the same checkout at which the present content of this file is known to have been."""
-    digest = _digest(parts, root, path)
-    if digest is None:
-        return
+def _held_before(parts: Parts, log: Known, root: str, scopes: tuple[str, ...], digest: bytes) -> Iterator[str]:
+    """Paths of the same checkout at which this content is known to have been."""
     yield from log(("content", scopes, digest), partial(_anchored_as, scopes, digest)).rows
     for seen in parts.ground.seen_at(digest):
         if seen.startswith(root.rstrip("/") + "/"):

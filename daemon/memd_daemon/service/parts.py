@@ -1,10 +1,11 @@
 """What every use case works with: the store, the ledger, the indexes, the ground, and the world's clock and chance."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Required, TypedDict, Unpack
+from typing import TYPE_CHECKING, Required, TypedDict, TypeVar, Unpack, cast
 
 import msgspec
 
@@ -24,7 +25,7 @@ from memd_daemon.service.bursts import Bursts
 from memd_daemon.service.calls import Calls
 from memd_daemon.service.findings import Findings
 from memd_daemon.service.flags import Flags
-from memd_daemon.service.known import Known, KnownViews
+from memd_daemon.service.known import Known, KnownViews, NotKnown, Still
 from memd_daemon.service.policy import Policies
 from memd_daemon.service.readings import Readings
 from memd_daemon.service.search import Search
@@ -36,6 +37,8 @@ from memd_daemon.store.port import Draft, Ledger, Snapshot, Store
 
 if TYPE_CHECKING:
     from memd_daemon.service.repos import Place
+
+T = TypeVar("T")
 
 
 class Placing(TypedDict, total=False):
@@ -88,8 +91,13 @@ class Parts:
 
     def settings(self, snapshot: Snapshot | None = None) -> Settings:
         """The settings as they stand, at this snapshot or now."""
+        if (still := Still.of(snapshot)) is not None:
+            return still.settings
         if snapshot is not None:
             return self.known_settings.at(snapshot, self.store.info.store)
+        known = self.known_settings.still(self.store.additions)
+        if known is not None:
+            return known
         with self.store.read() as now:
             return self.known_settings.at(now, self.store.info.store)
 
@@ -101,7 +109,27 @@ class Parts:
 
     def known_at(self, snapshot: Snapshot) -> Known:
         """What was made of the log before and holds at this snapshot."""
+        if (still := Still.of(snapshot)) is not None:
+            return still.known
         return self.views.at(snapshot, in_doubt=self.store.doubt.is_set())
+
+    def look(self, work: Callable[[Snapshot], T]) -> T:
+        """What ``work`` makes of the log as it stands now: of what is known of it, and where that is not all that it asks for, of a
+        snapshot. It may be done twice, so it changes nothing."""
+        still = self._still()
+        if still is not None:
+            with contextlib.suppress(NotKnown):
+                return work(cast("Snapshot", still))
+        with self.store.read() as snapshot:
+            return work(snapshot)
+
+    def _still(self) -> Still | None:
+        """The log, where it is known as it stands."""
+        additions = self.store.additions
+        known, settings = self.views.still(additions), self.known_settings.still(additions)
+        if known is None or settings is None or self.store.doubt.is_set():
+            return None
+        return Still(known, settings)
 
     def new_uid(self) -> bytes:
         return uuid7(self.now_ms(), self.chance(limits.UID_RANDOM_BYTES))

@@ -17,6 +17,7 @@ class KnownSettings:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._moment = -1
+        self._additions = -1  # as many as are known to be in what is known
         self._version = (-1, -1)
         self._seq = 0
         self._known = Settings()
@@ -25,7 +26,7 @@ class KnownSettings:
     def hold_fast(self, locks: Mapping[str, Change]) -> None:
         """From here on these values stand, whatever events say; {} lets them go."""
         with self._lock:
-            self._locks, self._version, self._moment = dict(locks), (-1, -1), -1
+            self._locks, self._version, self._moment, self._additions = dict(locks), (-1, -1), -1, -1
 
     def at(self, snapshot: Snapshot, store: bytes) -> Settings:
         """The settings at this snapshot, which is no write in progress; the very same value while nothing changed them.
@@ -34,18 +35,23 @@ class KnownSettings:
         """
         with self._lock:
             if (moment := snapshot.moment()) == self._moment:
+                self._additions = max(self._additions, snapshot.additions)
                 return self._known
             version = snapshot.version()
             if version == self._version:
-                self._moment = moment
+                self._moment, self._additions = moment, max(self._additions, snapshot.additions)
                 return self._known
             seq = snapshot.last_seq()
             touched = list(snapshot.changed_since(self._seq)) if self._version[0] >= 0 and self._seq < seq else []
             own = (seq - self._seq, len(touched)) == (version[0] - self._version[0], version[1] - self._version[1])
             if not touched or not own or store in touched:
                 self._known = self._anew(snapshot, store)
-            self._version, self._seq, self._moment = version, seq, moment
+            self._version, self._seq, self._moment, self._additions = version, seq, moment, snapshot.additions
             return self._known
+
+    def still(self, additions: int) -> Settings | None:
+        """The settings, where no more than these were added to the log since they were asked for last; else None."""
+        return self._known if self._additions == additions else None
 
     def within(self, txn: Snapshot, store: bytes) -> Settings:
         """The settings as a write in progress sees them; nothing of it is kept."""

@@ -1,10 +1,11 @@
 """Builds views: a note with its texts, ids, lineage and ground looked up for the place that asks."""
 
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import msgspec
 
+from memd_daemon import limits
 from memd_daemon.frames.told import contradicted
 from memd_daemon.ground.files import Glance
 from memd_daemon.model.event import Anchor, Event
@@ -126,13 +127,18 @@ def seen(
     """What these look like at the place; what there was no time for is looked at behind the answer, for the next one."""
     found = looked.statuses.get(grounds)
     if found is None:
-        root, branch, (anchors, mentions) = Path(place.checkout.root), place.checkout.branch, grounds
+        root, branch, (anchors, mentions) = _path_of(place.checkout.root), place.checkout.branch, grounds
         found = looked.statuses[grounds] = parts.ground.statuses(
             root, branch, anchors, until_ns, mentions=mentions, glance=looked.glance
         )
         if until_ns is not None and any(status.unknown for status in found):
             parts.behind.add(partial(parts.ground.learn, root, branch, anchors, mentions))
     return found
+
+
+@lru_cache(limits.CHECKOUTS_KNOWN_MAX)
+def _path_of(root: str) -> Path:
+    return Path(root)
 
 
 def _id(snapshot: Snapshot, uid: bytes) -> int:

@@ -65,6 +65,7 @@ class GroupStore:
     def __init__(self, environment: Environment, info: StoreInfo) -> None:
         self.info = info
         self.trouble: MemdError | None = None
+        self.additions = 0
         self._environment = environment
         self.trusted = Trusted()
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -98,8 +99,9 @@ class GroupStore:
 
     @contextlib.contextmanager
     def read(self) -> Iterator[LogSnapshot]:
+        additions = self.additions  # before it is opened: it sees all that was counted until now
         with self._environment.reading() as tables:
-            yield LogSnapshot(tables, self.info, self.trusted)
+            yield LogSnapshot(tables, self.info, self.trusted, additions)
 
     def write(self, work: Callable[[LogTxn], T]) -> T:
         """Raises whatever ``work`` raises, Stopping after `close`, and StoreFull, StoreReadOnly or StoreDamaged where nothing
@@ -204,13 +206,15 @@ class GroupStore:
             return
         waiting = [job.syncing for job in jobs if job.syncing is not None]
         syncing = partial(_set_all, waiting)
+        begun: list[LogTxn] = []
         try:
-            outcomes = self._environment.write_all([self._inside(job) for job in jobs], syncing)
+            outcomes = self._environment.write_all([self._inside(job, begun) for job in jobs], syncing)
         except BaseException as error:  # noqa: BLE001 - nothing is on disk: each caller is told, and the writer lives on
             outcomes = [(None, error)] * len(jobs)
             self.trouble = error if isinstance(error, MemdError) and not isinstance(error, Stopping) else None
         else:
             self.trouble = None
+        self.additions += any(txn.adds for txn in begun)  # before anybody hears that it is done
         syncing()
         for job, (result, raised) in zip(jobs, outcomes, strict=True):
             if raised is None:
@@ -218,8 +222,12 @@ class GroupStore:
             else:
                 job.future.set_exception(raised)
 
-    def _inside(self, job: _Job) -> Callable[[Writing], Any]:
-        return lambda tables: job.work(LogTxn(tables, self.info, self.trusted))
+    def _inside(self, job: _Job, begun: list[LogTxn]) -> Callable[[Writing], Any]:
+        def work(tables: Writing) -> Any:
+            begun.append(txn := LogTxn(tables, self.info, self.trusted))
+            return job.work(txn)
+
+        return work
 
 
 def _set_all(events: Sequence[threading.Event]) -> None:

@@ -1,8 +1,8 @@
 """What the log asks of a keeper of tables: ordered bytes, named tables, nothing else. LMDB is one (lmdb_log), a dict another."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any, Protocol, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -51,3 +51,23 @@ class Keeper(Protocol):
 
     def reading(self) -> AbstractContextManager[Reading]: ...
     def writing(self, work: Callable[[Writing], T]) -> T: ...
+
+
+class WhenAsked:
+    """A snapshot that is opened when the first thing is asked of it, and is then of that moment. Ends with its ``with``."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        self._open = ExitStack()
+        self._kv: Reading | None = None
+
+    def __enter__(self) -> Reading:
+        return cast("Reading", self)
+
+    def __exit__(self, *raised: Any) -> None:
+        self._open.__exit__(*raised)
+
+    def __getattr__(self, name: str) -> Any:
+        if self._kv is None:
+            self._kv = self._open.enter_context(self._keeper.reading())
+        return getattr(self._kv, name)

@@ -15,7 +15,7 @@ from memd_daemon.model.delivery import NO_NOTES, Context, DeliveredNote, Deliver
 from memd_daemon.model.tool_result import ToolResult
 from memd_daemon.store import keys, results
 from memd_daemon.store.bursts import BurstRows
-from memd_daemon.store.kv import Keeper, Reading, Writing
+from memd_daemon.store.kv import Keeper, Reading, WhenAsked, Writing
 from memd_daemon.store.prune import prune
 from memd_daemon.store.remembered import Epoch, Remembered, Standing, Told, standing_of
 from memd_daemon.store.stale import FlagRows
@@ -80,12 +80,30 @@ class TableLedgerSnapshot:
             notes = self._told.turns[prefix] = frozenset(key[-16:] for key, _ in self._kv.scan(keys.TURN_NOTES, prefix))
         return notes
 
+    def sent(self, session: str, agent: str, epoch: int, turn: str, *, open_since: int = 0) -> frozenset[bytes]:
+        notes = self.turn_notes(session, agent, turn)
+        if not notes:
+            return notes
+        known = self._epoch(session, agent, epoch)
+        if known.settled is None:
+            return notes.intersection(self.standing(session, agent, epoch, open_since=open_since))
+        return known.standing_of(notes)
+
     def turn_tokens(self, session: str, turn: str, trigger: str) -> int:
-        raw = self._kv.get(keys.TURN_TOKENS, keys.tokens_key(session, turn, trigger))
-        return 0 if raw is None else keys.of_number(raw)
+        key = keys.tokens_key(session, turn, trigger)
+        known = self._told.tokens.get(key)
+        if known is None:
+            raw = self._kv.get(keys.TURN_TOKENS, key)
+            known = self._told.tokens[key] = 0 if raw is None else keys.of_number(raw)
+        return known
 
     def hold(self, session: str, agent: str, turn: str) -> Hold | None:
-        return _hold(self._kv, keys.turn_prefix(session, agent, turn))
+        key = keys.turn_prefix(session, agent, turn)
+        known = self._told.holds.get(key)
+        if known is None:
+            hold = _hold(self._kv, key)
+            known = self._told.holds[key] = () if hold is None else (hold,)
+        return known[0] if known else None
 
     def open_holds(self, session: str) -> list[Hold]:
         """Of every agent of the session."""
@@ -131,6 +149,12 @@ class TableLedger(FlagRows, BurstRows):
     def read(self) -> Iterator[TableLedgerSnapshot]:
         told = self._remembered.now
         with self._keeper.reading() as kv:
+            yield TableLedgerSnapshot(kv, told)
+
+    @contextlib.contextmanager
+    def at_hand(self) -> Iterator[TableLedgerSnapshot]:
+        told = self._remembered.now
+        with WhenAsked(self._keeper) as kv:
             yield TableLedgerSnapshot(kv, told)
 
     # --- contexts
@@ -202,6 +226,10 @@ class TableLedger(FlagRows, BurstRows):
         with self.read() as snapshot:
             return snapshot.turn_notes(session, agent, turn)
 
+    def sent(self, session: str, agent: str, epoch: int, turn: str, *, open_since: int = 0) -> frozenset[bytes]:
+        with self.read() as snapshot:
+            return snapshot.sent(session, agent, epoch, turn, open_since=open_since)
+
     def turn_tokens(self, session: str, turn: str, trigger: str) -> int:
         with self.read() as snapshot:
             return snapshot.turn_tokens(session, turn, trigger)
@@ -263,6 +291,7 @@ class TableLedger(FlagRows, BurstRows):
     def settle(self, hold: Hold, outcome: HoldOutcome, at: int) -> None:
         """What came of a hold. The first word on it stays."""
         self._keeper.writing(lambda kv: _settle(kv, hold, outcome, at))
+        self._remembered.forget()
 
     # --- clients and files
 

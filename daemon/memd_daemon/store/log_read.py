@@ -93,9 +93,10 @@ def is_blob(digest: bytes, raw: bytes) -> bool:
 class LogSnapshot(Scoped):
     """`memd_daemon.store.port.Snapshot` over a keeper of tables. ``trusted`` is shared by all snapshots of a store."""
 
-    def __init__(self, kv: Reading, info: StoreInfo, trusted: Trusted) -> None:
+    def __init__(self, kv: Reading, info: StoreInfo, trusted: Trusted, additions: int = 0) -> None:
         super().__init__()
         self.kv = kv
+        self.additions = additions
         self.info = info
         self.trusted = trusted
         self._proof = proof_for(info.store)

@@ -58,6 +58,7 @@ class LogTxn(LogSnapshot):
     def __init__(self, kv: Writing, info: StoreInfo, trusted: Trusted) -> None:
         super().__init__(kv, info, trusted)
         self.kv = kv
+        self.adds = False  # whether anything was added to the log so far
 
     def version(self) -> tuple[int, int]:
         """As far as this write has come."""
@@ -178,6 +179,7 @@ class LogTxn(LogSnapshot):
         return head
 
     def _put_commit(self, header: Header, head: bytes, digests: tuple[bytes, ...]) -> None:
+        self.adds = True
         self.kv.put(keys.COMMITS, keys.commit_key(header.origin, header.seq), _encoder.encode((head, digests)))
         self.kv.put(keys.META, keys.META_HLC, keys.number(max(self._hlc(), header.hlc)))
         if header.origin == self.info.origin and header.seq > self._head()[0]:
@@ -188,6 +190,7 @@ class LogTxn(LogSnapshot):
 
     def _place(self, stored: Stored) -> Placed:
         """Enters an event into the log of its subject and lets fold and indexes follow."""
+        self.adds = True
         subject, place = stored.event.note, keys.place_bytes(stored.place)
         before = self.folded(subject)  # while the log still ends before this event
         tail = self.tail(subject)

@@ -160,6 +160,7 @@ class MemoryStore:
         self.trusted = Trusted()
         self.trusted.complete.set()  # a new store has no rows to look at
         self._closed = False
+        self.additions = 0
         self.info = StoreInfo(
             store=store or uuid7(at, os.urandom(10)), origin=uuid7(at, os.urandom(10)), format=STORE_FORMAT, path=""
         )
@@ -181,13 +182,23 @@ class MemoryStore:
     def read(self) -> Iterator[LogSnapshot]:
         if self._closed:
             raise Stopping
+        additions = self.additions
         with self._environment.reading() as tables:
-            yield LogSnapshot(tables, self.info, self.trusted)
+            yield LogSnapshot(tables, self.info, self.trusted, additions)
 
     def write(self, work: Callable[[LogTxn], T]) -> T:
         if self._closed:
             raise Stopping
-        return self._environment.writing(lambda tables: work(LogTxn(tables, self.info, self.trusted)))
+        begun: list[LogTxn] = []
+
+        def inside(tables: Writing) -> T:
+            begun.append(txn := LogTxn(tables, self.info, self.trusted))
+            return work(txn)
+
+        try:
+            return self._environment.writing(inside)
+        finally:
+            self.additions += any(txn.adds for txn in begun)
 
     def write_beside(self, work: Callable[[LogTxn], T], beside: Callable[[], R]) -> tuple[T, R]:
         written = self.write(work)

@@ -188,6 +188,10 @@ class Snapshot(Protocol):
 
     def settings(self, prefix: str) -> Iterator[tuple[str, bytes]]: ...
     def counts(self) -> Counts: ...
+
+    additions: int
+    """`Store.additions` as it was before this was opened: it sees what they added, and maybe more."""
+
     def moment(self) -> int:
         """Which state of the store this is, turns and vectors among it: an equal number is the very same, as long as it is open."""
         ...
@@ -242,6 +246,8 @@ class Txn(Snapshot, Protocol):
 
 class Store(Protocol):
     info: StoreInfo
+    additions: int
+    """Writes that added to the log since it was opened here, each counted before anybody hears that it is done."""
 
     @property
     def doubt(self) -> threading.Event:
@@ -320,6 +326,10 @@ class LedgerSnapshot(Protocol):
         """Uids of the notes that were sent in this turn."""
         ...
 
+    def sent(self, session: str, agent: str, epoch: int, turn: str, *, open_since: int = 0) -> frozenset[bytes]:
+        """Those of `turn_notes` that stand in this context: an offer that was lost, or that stood before a compaction, does not."""
+        ...
+
     def turn_tokens(self, session: str, turn: str, trigger: str) -> int:
         """Tokens sent in this turn by this trigger, over all agents of the session."""
         ...
@@ -365,6 +375,11 @@ class Ledger(LedgerSnapshot, Protocol):
     """
 
     def read(self) -> AbstractContextManager[LedgerSnapshot]: ...
+    def at_hand(self) -> AbstractContextManager[LedgerSnapshot]:
+        """`read`, for who keeps everybody else from writing what he asks for: what is known already is told without a look at the
+        tables, and the moment is that of the first question that needs one."""
+        ...
+
     def put_context(self, context: Context) -> None: ...
     def contexts(self, *, live_since: int = 0) -> Iterator[Context]: ...
     def offer(self, delivery: Delivery, reply: bytes, context: Context | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from memd_daemon.limits import TOLD_KNOWN_MAX
-from memd_daemon.model.delivery import Context
+from memd_daemon.model.delivery import Context, Hold
 
 
 class Standing(msgspec.Struct, frozen=True, array_like=True):
@@ -29,28 +29,40 @@ standing_of: Final = msgspec.msgpack.Decoder(Standing).decode
 
 class Epoch:
     """What is in one context. ``settled``: by note, the rendering that stands; None while an offer is open, where it depends on
-    the time. Never changed."""
+    the time."""
 
-    __slots__ = ("held", "rows", "settled")
+    __slots__ = ("_sent", "held", "rows", "settled")
 
     def __init__(self, rows: list[tuple[bytes, Standing]]) -> None:
         self.rows = rows
         self.held = frozenset(uid for uid, row in rows if row.held)
         is_settled = not any(row.offered for _, row in rows)
         self.settled = {uid: row.delivered for uid, row in rows if row.delivered} if is_settled else None
+        self._sent: tuple[frozenset[bytes], frozenset[bytes]] = (frozenset(), frozenset())
+
+    def standing_of(self, notes: frozenset[bytes]) -> frozenset[bytes]:
+        """Of a turn's notes those that stand in a settled context; known for the very set that was asked about last."""
+        asked, found = self._sent
+        if asked is not notes:
+            found = notes.intersection(self.settled or ())
+            self._sent = (notes, found)
+        return found
 
 
 class Told(NamedTuple):
-    """What was read before: what stands in an epoch, the notes of a turn, where files were before, contexts."""
+    """What was read before: what stands in an epoch, a turn's notes, tokens and hold (none: ()), where files were before,
+    contexts."""
 
     epochs: dict[bytes, Epoch]
     turns: dict[bytes, frozenset[bytes]]
+    tokens: dict[bytes, int]
+    holds: dict[bytes, tuple[Hold, ...]]
     moves: dict[bytes, tuple[str, ...]]
     contexts: dict[bytes, Context]
 
     @property
     def size(self) -> int:
-        return len(self.epochs) + len(self.turns) + len(self.moves) + len(self.contexts)
+        return sum(len(known) for known in self._asdict().values())
 
 
 class Remembered:
@@ -64,7 +76,7 @@ class Remembered:
     def forget(self) -> None:
         """After each write that may have changed any. New tables: a snapshot from before it goes on with the old ones."""
         with self._lock:
-            self._told = Told({}, {}, {}, {})
+            self._told = Told({}, {}, {}, {}, {}, {})
 
     def forget_contexts(self) -> None:
         """After a write of contexts alone."""
