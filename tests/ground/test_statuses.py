@@ -286,3 +286,40 @@ def test_what_a_claim_s_file_says_now_is_told_without_a_credential(repo: Gitted)
     (now,) = told(repo, anchor)
     assert now.startswith("claim_broken")
     assert secret not in now
+
+
+def test_what_was_seen_is_taken_again_only_while_the_files_hold_what_they_held(tmp_path: Path) -> None:
+    """Each change of a file, back and forth, is told as it is; so is one that is gone, and one that was anchored elsewhere."""
+    (tmp_path / "a.py").write_text("def one():\n    return 1\n")
+    (tmp_path / "b.py").write_text("B = 1\n")
+    ground = FileGround()
+    digests = {name: ground.digest(str(tmp_path), name) or b"" for name in ("a.py", "b.py")}
+    anchors = [Anchor(path=name, digest=digest) for name, digest in digests.items()]
+
+    def told() -> list[str]:
+        return [status.signal for status in ground.statuses(tmp_path, "main", anchors)]
+
+    steps = [
+        (lambda: None, ["", ""]),
+        (lambda: (tmp_path / "a.py").write_text("def one():\n    return 2\n"), ["anchor_changed", ""]),
+        (lambda: (tmp_path / "a.py").write_text("def one():\n    return 1\n"), ["", ""]),
+        (lambda: (tmp_path / "b.py").unlink(), ["", "anchor_missing"]),
+        (lambda: (tmp_path / "b.py").write_text("B = 1\n"), ["", ""]),
+        (lambda: (tmp_path / "b.py").write_text("B = 2\n"), ["", "anchor_changed"]),
+    ]
+    for step, expected in steps:
+        step()
+        assert told() == expected
+        assert told() == expected
+
+
+def test_the_number_of_statuses_that_are_known_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past it they are found again."""
+    monkeypatch.setattr(limits, "GROUND_STATUSES_KNOWN_MAX", 3)
+    (tmp_path / "a.py").write_text("A = 1\n")
+    ground = FileGround()
+    digest = ground.digest(str(tmp_path), "a.py") or b""
+    for number in range(10):
+        ground.statuses(tmp_path, "main", [Anchor(path="a.py", digest=digest)], mentions=[Anchor(path=f"{number}.py")])
+        ground.statuses(tmp_path, "main", [Anchor(path="a.py", digest=bytes([number]) * 16)])
+        assert len(ground._known) <= 3

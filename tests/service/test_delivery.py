@@ -1,12 +1,15 @@
 """What a session is told, by the moments of a session."""
 
+import json
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
+from memd_client import wire
 from memd_daemon import limits
-from tests.service.desk import Desk, context_of, git, make_repo, reason_of
+from tests.service.desk import Desk, context_of, desk_at, git, make_repo, reason_of
 from tests.service.test_people import Person
 
 RULE = "Always run the tests with the project's own virtual environment."
@@ -181,8 +184,6 @@ def test_a_subagent_gets_the_rules_in_a_context_of_its_own(desk: Desk) -> None:
 
 def test_the_second_call_with_one_request_id_gets_the_first_answer(desk: Desk) -> None:
     """A retried request is answered from the ledger and stores no second turn."""
-    from memd_client import wire
-
     desk.remember(RULE, kind="directive")
     payload = (
         b'{"session_id":"s1","hook_event_name":"SessionStart","source":"startup","transcript_path":"/n","cwd":"%s"}'

@@ -251,7 +251,7 @@ def test_an_edit_that_brings_nothing_new_opens_no_snapshot(desk: Desk, monkeypat
 
 
 @pytest.mark.parametrize("is_caught_up", [True, False])
-def test_what_was_added_a_moment_ago_is_told(desk: Desk, is_caught_up: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
+def test_what_was_added_a_moment_ago_is_told(desk: Desk, is_caught_up: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether or not anybody has looked at the log since."""
     first = desk.remember("mind the lock", kind="gotcha", priority="high", anchors=["app.py"])
     for _ in range(3):

@@ -11,7 +11,7 @@ from memd_client import api
 from memd_daemon import errors, limits
 from memd_daemon.model.words import Actor, Surface
 from memd_daemon.service.asker import JOINED, Asker
-from memd_daemon.store.port import Ledger
+from memd_daemon.store.ledger_port import Ledger
 from tests.service.copying import page, say
 from tests.service.desk import Desk, context_of, desk_at
 

@@ -13,7 +13,7 @@ from memd_daemon.model.delivery import (
     LeftOut,
 )
 from memd_daemon.store import ledger as rows_of_ledger
-from memd_daemon.store.port import Ledger
+from memd_daemon.store.ledger_port import Ledger
 
 A, B = b"a" * 16, b"b" * 16
 OLD, NEW = b"old" + bytes(13), b"new" + bytes(13)

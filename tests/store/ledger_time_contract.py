@@ -6,7 +6,7 @@ from tests.store.ledger_contract import NEW, OLD, A, B, delivery
 from memd_daemon.errors import Stopping
 from memd_daemon.limits import PRUNE_AT_ONCE
 from memd_daemon.model.delivery import NOTICES_UID, Context, Delivery, DeliveryState
-from memd_daemon.store.port import Ledger
+from memd_daemon.store.ledger_port import Ledger
 
 
 def asked(uid: bytes, **fields: object) -> Delivery:

@@ -4,7 +4,7 @@ import pytest
 
 from memd_daemon import limits
 from memd_daemon.model.tool_result import REPOSITORY, ToolResult
-from memd_daemon.store.port import Ledger
+from memd_daemon.store.ledger_port import Ledger
 
 
 def result(session: str = "s", at: int = 100, hashes: int = 1, **fields: str) -> ToolResult:

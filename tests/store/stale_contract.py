@@ -5,7 +5,7 @@ from tests.store.ledger_contract import A, B
 
 from memd_daemon.limits import PRUNE_AT_ONCE
 from memd_daemon.model.stale_flag import CLEARED, RAISED, Drift, StaleFlag
-from memd_daemon.store.port import Ledger
+from memd_daemon.store.ledger_port import Ledger
 
 ROOT, OTHER = "/r", "/r2"
 MOVED = (Drift("app.py", "anchor_changed"),)

@@ -22,7 +22,7 @@ from memd_daemon.model.words import Actor, Surface
 from memd_daemon.service.clients import PEER, nearest
 from memd_daemon.service.names import id_kept
 from memd_daemon.service.text import quoted
-from memd_daemon.store.port import Ledger
+from memd_daemon.store.ledger_port import Ledger
 from memd_hooks.harness.sessions import SESSION_NAMES
 
 CLAIMABLE: Final = (Surface.CLI, Surface.TUI, Surface.UI, Surface.IMPORT)

@@ -23,7 +23,8 @@ from memd_daemon.service.repos import Place, scopes_at
 from memd_daemon.service.search import Hit, Match
 from memd_daemon.service.spoken import with_spoken
 from memd_daemon.service.views import Looked, grounded, grounds_of, is_user_stated, quarantined, seen, view_from_log
-from memd_daemon.store.port import LedgerSnapshot, Snapshot
+from memd_daemon.store.ledger_port import LedgerSnapshot
+from memd_daemon.store.port import Snapshot
 from memd_hooks.events import Moment
 
 

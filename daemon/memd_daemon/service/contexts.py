@@ -9,7 +9,7 @@ from memd_daemon.model.delivery import Context
 from memd_daemon.service.clients import Client, command_line, is_running, resumed_by
 from memd_daemon.service.names import id_kept
 from memd_daemon.service.repos import Place
-from memd_daemon.store.port import LedgerSnapshot
+from memd_daemon.store.ledger_port import LedgerSnapshot
 from memd_hooks.events import HookEvent, Moment, StartSource
 
 _P = TypeVar("_P")

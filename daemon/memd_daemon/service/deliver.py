@@ -45,7 +45,8 @@ from memd_daemon.service.repos import scopes_at
 from memd_daemon.service.search import Hit
 from memd_daemon.service.terms import gates_of, silence_at
 from memd_daemon.service.twins import Twins
-from memd_daemon.store.port import LedgerSnapshot, Snapshot
+from memd_daemon.store.ledger_port import LedgerSnapshot
+from memd_daemon.store.port import Snapshot
 from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
 
 CLIENT_MOMENTS: Final = frozenset(

@@ -1,8 +1,9 @@
 """Where an event happens: the place of its directory, and the files that it names (repos.py, outer.py).
 
 A session works at the same few files. What was found for an event is taken again for the next one that says the same, as long as
-all that was looked at on the disk for it is as it was (ground/looks_again.py). That is learned behind the answer, by finding it all once
-more between two looks, and only where it is simple: what spans checkouts, follows links or folds case is found anew each time.
+all that was looked at on the disk for it is as it was (ground/looks_again.py). That is learned behind the answer, by finding it
+all once more between two looks, and only where it is simple: what spans checkouts, follows links or folds case is found anew each
+time.
 """
 
 from functools import partial

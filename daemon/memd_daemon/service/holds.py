@@ -14,7 +14,7 @@ from memd_daemon.model.delivery import Context, Hold, HoldOutcome
 from memd_daemon.rules import Decision
 from memd_daemon.service.moments import Call
 from memd_daemon.service.parts import Parts
-from memd_daemon.store.port import LedgerSnapshot
+from memd_daemon.store.ledger_port import LedgerSnapshot
 from memd_hooks.events import HookEvent, Moment
 
 _ENDS: Final = frozenset({Moment.SESSION_END, Moment.SESSION_START})

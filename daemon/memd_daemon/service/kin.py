@@ -7,7 +7,7 @@ the processes have gone: a client that runs one prompt and ends is where this ma
 from collections.abc import Collection
 
 from memd_daemon.model.delivery import Context
-from memd_daemon.store.port import Ledger
+from memd_daemon.store.ledger_port import Ledger
 
 Client = tuple[int, int]
 """pid and start of a client's process."""

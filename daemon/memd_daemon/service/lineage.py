@@ -11,7 +11,8 @@ from memd_daemon.model.note import Note
 from memd_daemon.service import text
 from memd_daemon.service.asker import UNKNOWN_AGENT, Asker
 from memd_daemon.service.parts import Parts
-from memd_daemon.store.port import LedgerSnapshot, Snapshot
+from memd_daemon.store.ledger_port import LedgerSnapshot
+from memd_daemon.store.port import Snapshot
 
 
 class Kin(msgspec.Struct, frozen=True, kw_only=True):

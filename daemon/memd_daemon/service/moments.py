@@ -18,7 +18,8 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Files, Place
 from memd_daemon.service.search import Hit, Match
 from memd_daemon.service.terms import LOUD, Silence, silence_at, terms_of
-from memd_daemon.store.port import LedgerSnapshot, Snapshot
+from memd_daemon.store.ledger_port import LedgerSnapshot
+from memd_daemon.store.port import Snapshot
 from memd_hooks.events import Harness, HookEvent, Moment
 
 FILE_MOMENTS: Final = frozenset({Moment.READ, Moment.PRE_EDIT})

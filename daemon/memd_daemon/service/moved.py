@@ -33,7 +33,8 @@ from memd_daemon.service.names import is_safe
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place, scopes_at
 from memd_daemon.service.text import normal
-from memd_daemon.store.port import LedgerSnapshot, Snapshot
+from memd_daemon.store.ledger_port import LedgerSnapshot
+from memd_daemon.store.port import Snapshot
 
 GONE = frozenset({"anchor_missing", "absent"})
 

@@ -33,7 +33,8 @@ from memd_daemon.service.standing import KnownSettings
 from memd_daemon.service.struck import Struck
 from memd_daemon.service.tally import Tally
 from memd_daemon.service.unsettled import Unsettled
-from memd_daemon.store.port import Draft, Ledger, Snapshot, Store
+from memd_daemon.store.ledger_port import Ledger
+from memd_daemon.store.port import Draft, Snapshot, Store
 
 if TYPE_CHECKING:
     from memd_daemon.service.repos import Place

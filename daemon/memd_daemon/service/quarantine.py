@@ -34,7 +34,7 @@ from memd_daemon.service.contexts import sessions_of
 from memd_daemon.service.kin import kin_of
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.views import is_user_stated
-from memd_daemon.store.port import LedgerSnapshot
+from memd_daemon.store.ledger_port import LedgerSnapshot
 
 _AT_A_TERMINAL: Final = (Surface.CLI, Surface.TUI, Surface.UI)
 

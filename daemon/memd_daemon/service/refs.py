@@ -10,7 +10,8 @@ from memd_daemon.model.ids import NO_UID, uid_from_text
 from memd_daemon.model.note import Note
 from memd_daemon.service.names import id_kept
 from memd_daemon.service.text import told_back
-from memd_daemon.store.port import Ledger, Snapshot
+from memd_daemon.store.ledger_port import Ledger
+from memd_daemon.store.port import Snapshot
 
 
 def note_at(snapshot: Snapshot, ref: str) -> Note:

@@ -35,7 +35,8 @@ from memd_daemon.service.repos import Place, place_of
 from memd_daemon.service.spoken import with_spoken
 from memd_daemon.service.text import quoted
 from memd_daemon.service.views import Looked, grounded, quarantined, view_from_log
-from memd_daemon.store.port import Ledger, Snapshot
+from memd_daemon.store.ledger_port import Ledger
+from memd_daemon.store.port import Snapshot
 from memd_hooks.events import HookEvent, Moment, StartSource
 from memd_hooks.harness import claude
 

@@ -394,7 +394,7 @@ def open_store(
 
 
 class LmdbLedger(TableLedger):
-    """`memd_daemon.store.port.Ledger`."""
+    """`memd_daemon.store.ledger_port.Ledger`."""
 
     def __init__(self, environment: Environment, folder: Path) -> None:
         super().__init__(environment)

@@ -228,7 +228,7 @@ class MemoryStore:
 
 
 class MemoryLedger(TableLedger):
-    """`memd_daemon.store.port.Ledger`."""
+    """`memd_daemon.store.ledger_port.Ledger`."""
 
     def __init__(self) -> None:
         super().__init__(MemoryEnvironment(keys.LEDGER_TABLES))
