@@ -2,11 +2,10 @@
 
 Order at a start: locks (holder.py: a daemon that is leaving is waited for, one that does not answer is ended), then bind, then
 `run/address` and `run/status.json`, so that whoever reads an address finds somebody who answers. The store opens and hooks are
-served before numpy, onnxruntime or usearch are in. Order at a stop, whoever asked for it (a verb, a signal, idleness): the address
-goes first, work in flight is finished, and then the indexes and the store are closed.
+served before numpy, onnxruntime or usearch are in. Then the main thread sleeps (looks.py). Order at a stop, whoever asked for it
+(a verb, a signal, idleness): the address goes first, work in flight is finished, and then the indexes and the store are closed.
 """
 
-import asyncio
 import contextlib
 import hashlib
 import json
@@ -14,7 +13,6 @@ import logging
 import logging.handlers
 import os
 import resource
-import signal
 import stat
 import sys
 import tempfile
@@ -24,10 +22,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Final
 
 from memd_client import __version__, address, spawn, wire
-from memd_daemon import ended, errors, holder, limits
+from memd_daemon import ended, errors, holder, limits, looks
 from memd_daemon.daemon import Daemon
 from memd_daemon.index.native import keep_heap_small
 from memd_daemon.server import Server
@@ -119,7 +117,7 @@ def run(home: Path, opened: Callable[[Path], Daemon] = Daemon.open) -> None:
             log.warning("the daemon before this one (pid %d) did not answer, and was ended", held.ended)
         daemon = opened(home)
         try:
-            asyncio.run(_serve(home, daemon, held.door))
+            _serve(home, daemon, held.door)
         finally:
             with _bounded(limits.LEAVE_MAX_S):
                 daemon.close()
@@ -207,16 +205,6 @@ def _thread_ended(ended: threading.ExceptHookArgs) -> None:
         log.error("the thread %s has ended", name, exc_info=ended.exc_value)
 
 
-def _callback_failed(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """In place of the loop's own words, which hold the arguments."""
-    log.error("something on the loop has failed", exc_info=context.get("exception"))
-
-
-def _watch_ended(watch: "asyncio.Task[None]") -> None:
-    if not watch.cancelled() and (fault := watch.exception()) is not None:
-        log.error("a watch has ended", exc_info=fault)
-
-
 def socket_path(home: Path) -> str:
     """`run/memd.sock`, or one in a short private directory where that is too long for a socket address, or no one line.
 
@@ -269,89 +257,90 @@ Stamp = tuple[int, int]
 """Device and inode: which file it is, whatever its name."""
 
 
-async def _serve(home: Path, daemon: Daemon, lock: int) -> None:
-    stopped, leaving = asyncio.Event(), threading.Event()
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(_callback_failed)
+def _serve(home: Path, daemon: Daemon, lock: int) -> None:
+    leaving = threading.Event()
     bound: Stamp | None = None
+    with looks.heeding() as bell:
 
-    def leave() -> None:
-        """From here on nobody finds this daemon. Safe to call from any thread."""
-        leaving.set()
-        _forget_address(home)
-        loop.call_soon_threadsafe(stopped.set)
+        def leave() -> None:
+            """From here on nobody finds this daemon. Safe to call from any thread."""
+            leaving.set()
+            _forget_address(home)
+            bell.ring()
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, leave)
-    server = Server(daemon.handlers(leave), daemon.hook, daemon.receipt, daemon.mcp.take, daemon.parts.underway)
-    path = socket_path(home)
-    try:
-        Path(path).unlink(missing_ok=True)
-        server.bind(path)
-        Path(path).chmod(0o600)
-        bound = _stamp(path)
-        _tell_address(home, path)
-        daemon.begin()
-        log.info("serving, version %s", __version__)
-        watches = [
-            asyncio.ensure_future(_watch_idle(server, daemon.idle_exit_s, leave)),
-            asyncio.ensure_future(_watch_store(daemon, leave)),
-            asyncio.ensure_future(_watch_door(home, path, lock, leaving, leave)),
-        ]
-        for watch in watches:
-            watch.add_done_callback(_watch_ended)
-        await server.serve(stopped)
-        for watch in watches:
-            watch.cancel()
-        log.info("stopping")
-    finally:
-        _forget_address(home)
-        if bound is not None and _stamp(path) == bound:  # else it is a successor's
-            with contextlib.suppress(OSError):  # as with the address
-                Path(path).unlink()
-            _leave_short_place(home, path)
-        server.close()
+        server = Server(daemon.handlers(leave), daemon.hook, daemon.receipt, daemon.mcp.take, daemon.parts.underway)
+        path = socket_path(home)
+        try:
+            Path(path).unlink(missing_ok=True)
+            server.bind(path)
+            Path(path).chmod(0o600)
+            bound = _stamp(path)
+            _tell_address(home, path)
+            server.begin(leave)
+            daemon.begin()
+            log.info("serving, version %s", __version__)
+            idle = partial(_look_at_idle, server, daemon.idle_exit_s, leave)
+            looks.attend(
+                bell,
+                leaving,
+                leave,
+                (idle, partial(_look_at_store, daemon, leave), _door(home, path, lock, leaving, leave)),
+            )
+            server.finish()
+            log.info("stopping")
+        finally:
+            _forget_address(home)
+            if bound is not None and _stamp(path) == bound:  # else it is a successor's
+                with contextlib.suppress(OSError):  # as with the address
+                    Path(path).unlink()
+                _leave_short_place(home, path)
+            server.close()
 
 
-async def _watch_idle(server: Server, idle_exit_s: Callable[[], int], leave: Callable[[], None]) -> None:
+def _look_at_idle(server: Server, idle_exit_s: Callable[[], int], leave: Callable[[], None]) -> float | None:
     """Ends the daemon after `idle_exit_hours` without a session; looks seldom, so that idling costs nothing."""
-    while True:
-        allowed = idle_exit_s()
-        left = allowed - (time.monotonic() - server.served_at)
-        if left <= 0:
-            log.info("idle for %d s", allowed)
-            leave()
-            return
-        await asyncio.sleep(min(left, limits.IDLE_LOOK_S))
+    allowed = idle_exit_s()
+    left = allowed - (time.monotonic() - server.served_at)
+    if left <= 0:
+        log.info("idle for %d s", allowed)
+        leave()
+        return None
+    return min(left, limits.IDLE_LOOK_S)
 
 
-async def _watch_store(daemon: Daemon, leave: Callable[[], None]) -> None:
+def _look_at_store(daemon: Daemon, leave: Callable[[], None]) -> float | None:
     """Goes where the store's file was deleted, moved or exchanged: what is written to it is nobody's any more."""
-    while daemon.parts.store.in_place():
-        await asyncio.sleep(limits.DOOR_LOOK_S)
+    if daemon.parts.store.in_place():
+        return limits.DOOR_LOOK_S
     log.warning("the store was taken away")
     leave()
+    return None
 
 
-async def _watch_door(home: Path, path: str, lock: int, leaving: threading.Event, leave: Callable[[], None]) -> None:
+def _door(home: Path, path: str, lock: int, leaving: threading.Event, leave: Callable[[], None]) -> looks.Look:
     """Keeps this daemon findable, since one that holds the lock and that nobody finds keeps memd from this person for hours.
 
     An address that is gone or no longer this one's is written again. Without its socket, or where the lock's name leads to another
     file or none, so that a second daemon may serve this home, it goes.
     """
     bound, held, line = _stamp(path), _stamp(lock), _address_line(path)
-    while not leaving.is_set():
+
+    def look() -> float | None:
+        if leaving.is_set():
+            return None
         if _stamp(path) != bound or _stamp(home / holder.DOOR) != held:
             log.warning("the socket or the lock was taken away")
             leave()
-            return
+            return None
         if address.read_file(address.path(os.fsencode(home))) != line:
             with contextlib.suppress(OSError):  # it is tried again
                 _write(home / "run" / "address", line)
                 log.warning("the address was taken away, and stands again")
             if leaving.is_set():
                 _forget_address(home)
-        await asyncio.sleep(limits.DOOR_LOOK_S)
+        return limits.DOOR_LOOK_S
+
+    return look
 
 
 def _stamp(file: str | Path | int) -> Stamp | None:

@@ -4,7 +4,6 @@ The SDK costs 0.7 s and 41 MB to import, so it comes in with the first message a
 message is answered once: by the server, or here with a sentence and another status than DONE.
 """
 
-import asyncio
 import gc
 import logging
 import threading
@@ -18,6 +17,8 @@ from memd_daemon import errors, limits
 from memd_daemon.service.tools import Tools
 
 if TYPE_CHECKING:
+    import asyncio
+
     from memd_daemon.mcp_server import McpServer
 
 log: Final = logging.getLogger("memd.mcp")
@@ -96,6 +97,8 @@ class Door:
         return self._loop is not None
 
     def _run(self) -> None:
+        import asyncio  # as the SDK: no start waits for it
+
         try:
             asyncio.run(self._serve(_sdk()(self._tools)))
         except (ImportError, OSError):  # the daemon lives on, hooks are served, and the next message tries again
@@ -112,6 +115,8 @@ class Door:
             handed.answer(FAILED, status=wire.FAULT)
 
     async def _serve(self, server: "McpServer") -> None:
+        import asyncio
+
         with self._lock:
             self._loop, self._server = asyncio.get_running_loop(), server
             waiting, self._waiting = self._waiting, []

@@ -9,7 +9,6 @@ bounds is dropped together with its connection. A peer that does not read its an
 queue); it stalls nobody. connections.py holds how many peers there may be, and what they may hold.
 """
 
-import asyncio
 import contextlib
 import logging
 import math
@@ -121,7 +120,7 @@ class _Bell:
 
 
 class Server:
-    """Serves until `close`. ``handlers`` maps verbs to functions that run on worker threads."""
+    """Made, bound, begun, finished and closed, once each. ``handlers`` maps verbs to functions that run on worker threads."""
 
     def __init__(
         self,
@@ -148,7 +147,7 @@ class Server:
         self._leave_by: float | None = None  # monotonic seconds: when a stop waits no longer
         self._left: list[tuple[bytes, list[bytes]]] = []  # what carriers hear at the end
         self._gone_by: deque[float] = deque()  # monotonic seconds: when the hooks that were answered are gone
-        self._receiver = ThreadPoolExecutor(1, thread_name_prefix="memd-socket")
+        self._receiver: threading.Thread | None = None
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.setsockopt(zmq.LINGER, limits.SOCKET_LINGER_MS)
@@ -164,21 +163,23 @@ class Server:
         self._connections = Connections(path)
         self._socket.bind(f"ipc://{path}")
 
-    async def serve(self, stopped: asyncio.Event) -> None:
-        """Receives until ``stopped`` is set, then finishes what was received. Sets it where it can receive no more."""
-        receiving = asyncio.ensure_future(self._receive_all())
-        receiving.add_done_callback(lambda _: stopped.set())
-        await stopped.wait()
+    def begin(self, ended: Callable[[], None]) -> None:
+        """Receives on a thread of its own. ``ended`` is called from there when it receives no more, whatever the reason."""
+        self._receiver = threading.Thread(target=self._receive_all, args=(ended,), name="memd-socket", daemon=True)
+        self._receiver.start()
+
+    def finish(self) -> None:
+        """Receives no more, and waits until what was received is done, `limits.STOP_GRACE_S` at most."""
         self._leave_by = time.monotonic() + limits.STOP_GRACE_S
         self._bell.ring()
-        (ended,) = await asyncio.gather(receiving, return_exceptions=True)
-        if ended is not None:
-            log.error("receiving has ended: %s", type(ended).__name__)
+        if self._receiver is not None:
+            self._receiver.join()
 
     def close(self) -> None:
+        if self._leave_by is None:  # what should have finished it failed
+            self.finish()
         for pool in self._pools:
             pool.shutdown(wait=False, cancel_futures=True)
-        self._receiver.shutdown()
         self._bell.close()
         with contextlib.suppress(zmq.Again):  # libzmq's thread may wait to be heard, and would wait for ever
             while True:
@@ -188,8 +189,13 @@ class Server:
         self._socket.close()
         self._context.term()
 
-    async def _receive_all(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._receiver, self._run)
+    def _receive_all(self, ended: Callable[[], None]) -> None:
+        try:
+            self._run()
+        except Exception:  # a daemon that lives and never answers would keep the next one from starting: it leaves
+            log.exception("receiving has ended")
+        finally:
+            ended()
 
     # the loop, on the thread that owns the socket
 

@@ -1,6 +1,5 @@
 """How a daemon leaves, and what it finds when it comes, without a process of its own."""
 
-import asyncio
 import os
 import shutil
 import signal
@@ -56,11 +55,12 @@ class FakeServer:
     def bind(self, path: str) -> None:
         Path(path).touch()
 
-    async def serve(self, stopped: asyncio.Event) -> None:
+    def begin(self, ended: Callable[[], None]) -> None:
         FakeServer.found_before = address.read(os.fsencode(FakeServer.home)) is not None
         for ask in FakeServer.asks:
             ask()
-        await stopped.wait()
+
+    def finish(self) -> None:
         FakeServer.found_while_finishing.append(address.read(os.fsencode(FakeServer.home)) is not None)
 
     def close(self) -> None:
@@ -86,7 +86,7 @@ def test_the_address_goes_before_the_work_in_flight_is_finished(
     FakeServer.home, FakeServer.asks, FakeServer.found_while_finishing = home, [stops[how]], []
     held = holder.take(home)
     try:
-        asyncio.run(lifecycle._serve(home, daemon, held.door))  # type: ignore[arg-type]
+        lifecycle._serve(home, daemon, held.door)  # type: ignore[arg-type]
     finally:
         held.free()
     assert FakeServer.found_before
@@ -160,23 +160,6 @@ def test_a_thread_that_ends_by_a_fault_is_told_in_the_log_without_its_words(capl
     assert threading.current_thread().name in line
     assert "ValueError" in line
     assert "the words of a user" not in line
-
-
-def test_a_watch_that_fails_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    """One that was cancelled, as at every stop, is no fault."""
-
-    async def watch() -> None:
-        raise errors.Stopping
-
-    async def both() -> None:
-        for task in (asyncio.ensure_future(watch()), asyncio.ensure_future(asyncio.sleep(60))):
-            task.add_done_callback(lifecycle._watch_ended)
-            await asyncio.sleep(0)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    asyncio.run(both())
-    assert [record.getMessage() for record in caplog.records] == ["a watch has ended"]
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The server alone, on a real socket: what a hook is told when the daemon fails it, and what ends the serving."""
 
-import asyncio
 import contextlib
 import queue
 import select
@@ -30,17 +29,18 @@ class Served:
     def __init__(self, hook: Callable[[wire.Hook, int], bytes], receipt: Callable[[bytes], None]) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="memd-", dir="/tmp"))
         self.address = Address(wire.PROTOCOL, 0, 0, bytes(self.folder / "s"))
-        self._bound = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run(hook, receipt)))
+        self._bound, self._stopped = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(hook, receipt))
         self._thread.start()
         assert self._bound.wait(30)
 
-    async def _run(self, hook: Callable[[wire.Hook, int], bytes], receipt: Callable[[bytes], None]) -> None:
-        self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
+    def _run(self, hook: Callable[[wire.Hook, int], bytes], receipt: Callable[[bytes], None]) -> None:
         self.server = Server({}, hook, receipt, lambda *_: None)
         self.server.bind(str(self.folder / "s"))
+        self.server.begin(self._stopped.set)
         self._bound.set()
-        await self.server.serve(self._stopped)
+        self._stopped.wait()
+        self.server.finish()
         self.server.close()
 
     def ask(self, *frames: bytes) -> link.Outcome:
@@ -51,8 +51,7 @@ class Served:
         return not self._thread.is_alive()
 
     def stop(self) -> None:
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._stopped.set)
+        self._stopped.set()
 
     def close(self) -> None:
         self.stop()
@@ -116,10 +115,10 @@ def test_a_receipt_that_fails_is_logged_and_harms_nobody(caplog: pytest.LogCaptu
 def test_a_server_that_can_receive_no_more_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A daemon that lives and never answers would keep the next one from starting."""
 
-    async def broken(self: Server) -> None:
+    def broken(self: Server) -> None:
         raise RuntimeError("the socket is gone")
 
-    monkeypatch.setattr(Server, "_receive_all", broken)
+    monkeypatch.setattr(Server, "_run", broken)
     served = Served(fails, lambda _: None)
     assert served.ended()
     served.close()

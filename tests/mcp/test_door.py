@@ -12,7 +12,7 @@ import pytest
 
 from memd_client import wire
 from memd_client.carried import Carried
-from memd_daemon import errors, limits, mcp_door
+from memd_daemon import errors, limits
 from memd_daemon.mcp_door import Door
 from memd_daemon.service.tools import Caller
 
@@ -290,16 +290,16 @@ def test_a_server_that_cannot_be_loaded_is_told_and_tried_again(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The daemon and its hooks live on without it."""
-    serve: Callable[..., object] = mcp_door.asyncio.run
+    serve: Callable[..., object] = asyncio.run
 
     def broken(coroutine: Any) -> None:
         coroutine.close()
         raise ImportError("mcp")
 
-    monkeypatch.setattr(mcp_door.asyncio, "run", broken)
+    monkeypatch.setattr(asyncio, "run", broken)
     assert desk.answer(desk.call("x"))[0] == wire.FAULT
     assert "MCP cannot be served" in caplog.text
-    monkeypatch.setattr(mcp_door.asyncio, "run", serve)
+    monkeypatch.setattr(asyncio, "run", serve)
     assert text_of(desk.told(desk.call("x"))) == "x {}"
 
 

@@ -1,6 +1,5 @@
 """Carried messages at the socket: they hold no worker, and no hook waits behind them."""
 
-import asyncio
 import shutil
 import tempfile
 import threading
@@ -31,17 +30,18 @@ class Served:
         self.address = Address(wire.PROTOCOL, 0, 0, bytes(self.folder / "s"))
         self.taken: list[tuple[Carried, Callable[..., None]]] = []
         self.came = threading.Condition()
-        self._bound = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+        self._bound, self._stopped = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run)
         self._thread.start()
         assert self._bound.wait(30)
 
-    async def _run(self) -> None:
-        self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
+    def _run(self) -> None:
         server = Server({}, lambda hook, pid: b"told", lambda _: None, self._take)
         server.bind(str(self.folder / "s"))
+        server.begin(self._stopped.set)
         self._bound.set()
-        await server.serve(self._stopped)
+        self._stopped.wait()
+        server.finish()
         server.close()
 
     def _take(self, carried: Carried, pid: int, answer: Callable[..., None]) -> None:
@@ -59,7 +59,7 @@ class Served:
         return opened
 
     def stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._stopped.set)
+        self._stopped.set()
 
     def ended(self) -> bool:
         self._thread.join(30)

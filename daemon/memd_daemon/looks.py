@@ -1,0 +1,88 @@
+"""What the daemon's main thread does while others serve: it sleeps until it is time to leave, and looks around now and then.
+
+A pipe wakes it, into which the system itself writes of signals. asyncio could do all of this, but importing that was a sixth of
+what a start costs.
+"""
+
+import contextlib
+import logging
+import math
+import os
+import select
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from memd_daemon import limits
+
+log: Final = logging.getLogger("memd.lifecycle")
+
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+Look = Callable[[], float | None]
+"""Looks once, and says in how many seconds it is to look again; None: never."""
+
+
+class Bell:
+    """Wakes who sleeps by it. `ring` may be called from any thread, also after `close`."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._reads, self.writes = os.pipe()
+        for descriptor in (self._reads, self.writes):
+            os.set_blocking(descriptor, False)
+
+    def ring(self) -> None:
+        with self._lock, contextlib.suppress(BlockingIOError):  # it rings already
+            if self.writes >= 0:
+                os.write(self.writes, b"\0")
+
+    def sleep(self, seconds: float) -> bool:
+        """Until it rings, or so long (``inf``: for ever); whether a signal has come, which writes its number."""
+        timeout_ms = None if math.isinf(seconds) else max(int(seconds * limits.MS_PER_S) + 1, 0)
+        sleeping = select.poll()
+        sleeping.register(self._reads, select.POLLIN)
+        rang = os.read(self._reads, select.PIPE_BUF) if sleeping.poll(timeout_ms) else b""
+        return bool(rang.strip(b"\0"))
+
+    def close(self) -> None:
+        with self._lock:
+            os.close(self._reads)
+            os.close(self.writes)
+            self.writes = -1
+
+
+@contextlib.contextmanager
+def heeding() -> Iterator[Bell]:
+    """A bell that SIGNALS ring too, in place of what they do else. For the main thread."""
+    bell = Bell()
+    before = {number: signal.signal(number, lambda *_: None) for number in SIGNALS}
+    woken_before = signal.set_wakeup_fd(bell.writes, warn_on_full_buffer=False)
+    try:
+        yield bell
+    finally:
+        signal.set_wakeup_fd(woken_before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        bell.close()
+
+
+def attend(bell: Bell, leaving: threading.Event, leave: Callable[[], None], looks: Sequence[Look]) -> None:
+    """Takes each look at once and whenever it is due, until ``leaving`` is set, which ``leave`` does; so does a signal."""
+    due = dict.fromkeys(looks, 0.0)
+    while not leaving.is_set():
+        for look in [look for look, when in due.items() if when <= time.monotonic()]:
+            again_s = _taken(look)
+            due[look] = math.inf if again_s is None else time.monotonic() + again_s
+        if bell.sleep(min(due.values(), default=math.inf) - time.monotonic()):
+            leave()
+
+
+def _taken(look: Look) -> float | None:
+    try:
+        return look()
+    except Exception:  # the daemon serves on without it, and is found out by its log
+        log.exception("a look has failed")
+        return None

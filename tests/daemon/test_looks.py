@@ -1,0 +1,100 @@
+"""What the main thread of a daemon does: what wakes it, what it looks at, and what ends it."""
+
+import math
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from memd_daemon import looks
+
+
+def leaving_at_the(look: Callable[[threading.Event], float | None]) -> threading.Event:
+    """Attends with this one look, which is given what ends it; and what it set."""
+    leaving = threading.Event()
+    with looks.heeding() as bell:
+        looks.attend(bell, leaving, leaving.set, [lambda: look(leaving)])
+    return leaving
+
+
+@pytest.mark.parametrize("number", looks.SIGNALS)
+def test_a_signal_is_time_to_leave_and_what_it_did_before_stands_again(number: signal.Signals) -> None:
+    """Also where it comes before anybody sleeps: the system writes it down."""
+    before = signal.getsignal(number)
+    leaving, left = threading.Event(), []
+    with looks.heeding() as bell:
+        os.kill(os.getpid(), number)
+        looks.attend(bell, leaving, lambda: (left.append(1), leaving.set()), [])  # type: ignore[func-returns-value]
+    assert left == [1]
+    assert signal.getsignal(number) is before
+
+
+def test_a_look_is_taken_again_when_it_says_so_and_no_more_when_it_says_never() -> None:
+    """The first time at once."""
+    said, seen = iter([0.0, 0.001, 0.0]), []
+
+    def look(leaving: threading.Event) -> float | None:
+        seen.append(again := next(said, None))
+        if again is None:
+            leaving.set()
+        return again
+
+    leaving_at_the(look)
+    assert seen == [0.0, 0.001, 0.0, None]
+
+
+def test_a_look_that_fails_is_told_in_the_log_and_is_the_last_of_its_kind(caplog: pytest.LogCaptureFixture) -> None:
+    """The daemon serves on, and its other looks go on."""
+    leaving, failed, seen = threading.Event(), [], []
+
+    def fails() -> float | None:
+        failed.append(1)
+        raise OSError("the disk is gone")
+
+    def other() -> float | None:
+        seen.append(1)
+        if len(seen) == 3:
+            leaving.set()
+        return 0.0
+
+    with looks.heeding() as bell:
+        looks.attend(bell, leaving, leaving.set, [fails, other])
+    assert failed == [1]
+    assert [record.getMessage() for record in caplog.records] == ["a look has failed"]
+
+
+def test_another_thread_wakes_it_and_rings_nobodys_descriptor_later() -> None:
+    """However often it rings; a worker that is late finds the pipe closed."""
+    leaving = threading.Event()
+    with looks.heeding() as bell:
+
+        def leave() -> None:
+            leaving.set()
+            for _ in range(100_000):  # more than a pipe holds
+                bell.ring()
+
+        thread = threading.Thread(target=leave)
+        thread.start()
+        looks.attend(bell, leaving, leave, [])
+        thread.join(30)
+    after = os.pipe()
+    bell.ring()
+    os.set_blocking(after[0], False)
+    with pytest.raises(BlockingIOError):
+        os.read(after[0], 1)
+    for descriptor in after:
+        os.close(descriptor)
+
+
+def test_sleep_has_an_end() -> None:
+    """A time that has passed is none to wait for, and without a signal there was none."""
+    with looks.heeding() as bell:
+        assert not bell.sleep(-1.0)
+        assert not bell.sleep(0.001)
+        bell.ring()
+        began = time.monotonic()
+        assert not bell.sleep(math.inf)
+        assert time.monotonic() - began < 30
