@@ -261,8 +261,8 @@ class Sessions(RuleBasedStateMachine):
         file = "notebook_path" if tool == "NotebookEdit" else "file_path"
         given = {file: way.format(folder=self.folder, path=path), "new_string": "b"}
         plan_mode = mode == "plan"
-        event = Event("edit", self._turn(session), path=path, plan_mode=plan_mode)
         for _ in range(2):
+            event = Event("edit", self._turn(session), path=path, plan_mode=plan_mode)
             payload = self._tool("PreToolUse", session, agent, tool, given, permission_mode=mode)
             held = self._hear("pre-edit", payload, session, agent, event, receipt, twice)
             if not held:
@@ -303,6 +303,7 @@ class Sessions(RuleBasedStateMachine):
         self.desk.clock.ms += 10_000
         for one in (*self.orphaned, *self.under_way):
             one.context.lost(one.answer)
+            self.prompts = {session: number + 1 for session, number in self.prompts.items()}  # it ended its turn
         self.orphaned, self.under_way = [], []
 
     @rule()
@@ -366,7 +367,6 @@ class Sessions(RuleBasedStateMachine):
         elif receipt == "lost":
             self.under_way.append(sent)
             self._time_passes()
-            self.prompts = {session: number + 1 for session, number in self.prompts.items()}  # it ended its turn
         else:
             self.desk.daemon.receipt(sent.request)
             sent.context.arrived(sent.answer)
@@ -405,7 +405,7 @@ def test_every_answer_is_what_the_page_says() -> None:
         Sessions.desk = desk = Desk(folder / "home", make_repo(folder / "repo"))
         Sessions.person, Sessions.nested = Person(desk), nested.hook
         desk.clock.ms += 8 * limits.TIME_MS_PER_DAY  # no start tells of the key any more
-        steps = settings(deadline=None, max_examples=1_500 if LONG else 60, stateful_step_count=40)
+        steps = settings(deadline=None, max_examples=1_500 if LONG else 50, stateful_step_count=40)
         try:
             run_state_machine_as_test(Sessions, settings=steps)
         finally:
