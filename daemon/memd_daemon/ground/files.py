@@ -85,15 +85,28 @@ class FileGround:
         self._known: dict[_About, tuple[tuple[tuple[str, Content], ...], tuple[GroundStatus, ...]]] = {}
         self._renames = renames or Renames()
 
-    def digest(self, root: str, path: str, deadline_ns: int | None = None, sizes: range | None = None) -> bytes | None:
+    def digest(
+        self,
+        root: str,
+        path: str,
+        deadline_ns: int | None = None,
+        sizes: range | None = None,
+        glance: Glance | None = None,
+    ) -> bytes | None:
         """The digest of a regular file by its path from ``root``, or None where there is none that can be read, or none of these
         ``sizes`` (bytes).
 
-        Raises OutOfTime where the deadline (monotonic ns) passes before that.
+        ``glance``: that of the answer, which has looked at the file then. Raises OutOfTime where the deadline (monotonic ns)
+        passes before that.
         """
         with contextlib.suppress(Unreadable):
-            read = self._contents.at(located(root, path), deadline_ns, root, sizes)
-            return read.content.digest if read else None
+            file = located(root, path)
+            read = self._contents.at(file, deadline_ns, root, sizes)
+            if read is None:
+                return None
+            if glance is not None:
+                glance.reads[file] = read
+            return read.content.digest
         return None
 
     def source(self, root: str, path: str) -> Source | None:

@@ -8,6 +8,7 @@ import msgspec
 
 from memd_daemon import limits
 from memd_daemon.frames.digest import text_digest
+from memd_daemon.ground.files import Glance
 from memd_daemon.model.delivery import Context
 from memd_daemon.model.note import Note
 from memd_daemon.model.view import NoteView, SpokenView
@@ -78,11 +79,11 @@ class Look:
     """One answer's look at what the log does not say, the ground and the user's turns: all of it within one deadline, since other
     hooks wait meanwhile, and each file once."""
 
-    def __init__(self, parts: Parts, snapshot: Snapshot, place: Place) -> None:
+    def __init__(self, parts: Parts, snapshot: Snapshot, place: Place, glance: Glance | None = None) -> None:
         self._parts = parts
         self._snapshot = snapshot
         self._place = place
-        self._looked = Looked()
+        self._looked = Looked(glance)
         self.until_ns = time.monotonic_ns() + limits.GROUND_DEADLINE_MS * limits.NS_PER_MS
 
     def at(self, view: NoteView) -> NoteView:
@@ -122,9 +123,13 @@ def on_paths(
     *,
     moved: Mapping[str, str],
     only_high: bool = False,
+    glance: Glance | None = None,
 ) -> Sequence[Candidate]:
-    """Gotchas anchored to these files of the repository, also under the paths that they have ``moved`` from (moved.py)."""
-    known, look = parts.known_at(snapshot), Look(parts, snapshot, place)
+    """Gotchas anchored to these files of the repository, also under the paths that they have ``moved`` from (moved.py).
+
+    ``glance``: what the answer has looked at already.
+    """
+    known, look = parts.known_at(snapshot), Look(parts, snapshot, place, glance)
     scopes = scopes_at(place, *sessions)
     on_each = (
         look.candidates(_on_path(parts, known, place, scope, path))

@@ -19,6 +19,7 @@ import msgspec
 
 from memd_client import wire
 from memd_daemon import limits
+from memd_daemon.ground.files import Glance
 from memd_daemon.model.delivery import Context, Delivery
 from memd_daemon.rules import Candidate, Decision, Situation, decide
 from memd_daemon.service import attest, candidates, capture, holds, names, notices, policy_rules, tool_results
@@ -254,6 +255,7 @@ class Deliverer:
                 hits = asked.hits(vector, by_table=vectors == "table")
         if event.moment == Moment.SESSION_START and not hook.is_probe:
             self._parts.behind.add(partial(look_around, self._parts, place))
+        glance = Glance()
         return Call(
             hook=hook,
             event=event,
@@ -261,7 +263,8 @@ class Deliverer:
             at=at,
             paths=paths,
             around=outer,
-            moved=moved_here(self._parts, at, sessions, paths, keeps=not hook.is_probe),
+            glance=glance,
+            moved=moved_here(self._parts, at, sessions, paths, glance, keeps=not hook.is_probe),
             hits=hits,
             match=asked.match if asked else None,
             vectors=vectors,
@@ -343,7 +346,10 @@ class Deliverer:
             return Decision()
         if call.event.moment in FILE_MOMENTS:
             sessions = (context.session, *context.continues)
-            found = candidates.on_paths(self._parts, snapshot, call.at, sessions, call.paths, moved=call.moved)
+            at, paths = call.at, call.paths
+            found = candidates.on_paths(
+                self._parts, snapshot, at, sessions, paths, moved=call.moved, glance=call.glance
+            )
             outer = brought(self._parts, snapshot, call.settings, call.around, sessions)
             found = [*found, *outer] if outer else found
         elif call.match is not None:

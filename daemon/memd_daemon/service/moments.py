@@ -10,6 +10,7 @@ import msgspec
 
 from memd_client import wire
 from memd_daemon import limits
+from memd_daemon.ground.files import Glance
 from memd_daemon.model.delivery import Context
 from memd_daemon.model.settings import Settings
 from memd_daemon.rules import Chosen, Situation
@@ -36,6 +37,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     at: Place  # where the files of a file moment lie: another checkout than the session's, or another repository
     paths: tuple[str, ...]  # from the root of that checkout
     around: Sequence[Files] = ()  # the same files in the repositories that this checkout lies in
+    glance: Glance | None = None  # the answer's look at them
     moved: Mapping[str, str] = {}  # where gotchas' files that are at these paths now were before: old path -> path
     hits: Sequence[Hit] = ()  # what a prompt found, best first, and how far its words stand in a text
     match: Callable[[str], Match] | None = None

@@ -23,6 +23,7 @@ import msgspec
 
 from memd_daemon import limits
 from memd_daemon.ground.deadline import OutOfTime
+from memd_daemon.ground.files import Glance
 from memd_daemon.ground.repository import clean, relative_path
 from memd_daemon.ground.spelling import located
 from memd_daemon.model.event import Anchor
@@ -40,11 +41,11 @@ GONE = frozenset({"anchor_missing", "absent"})
 
 
 def moved_here(
-    parts: Parts, place: Place, sessions: Sequence[str], paths: Sequence[str], *, keeps: bool
+    parts: Parts, place: Place, sessions: Sequence[str], paths: Sequence[str], glance: Glance, *, keeps: bool
 ) -> dict[str, str]:
     """Where each gotcha's file that is at one of these paths now was before: old path -> path, both from the checkout's root.
 
-    ``keeps``: what is found is remembered.
+    ``glance``: the answer's, which looks at the files themselves here; ``keeps``: what is found is remembered.
     """
     if not paths:
         return {}
@@ -58,7 +59,7 @@ def moved_here(
             return {}, {}, False
         for path in paths:
             if path not in digests:
-                digests[path] = _digest(parts, root, path)
+                digests[path] = _digest(parts, root, path, glance)
         known = known_moves(ledger, root, paths)
         found = {
             old: path
@@ -112,12 +113,12 @@ def _anchored_as(scopes: Sequence[str], digest: bytes, snapshot: Snapshot) -> tu
     return tuple(dict.fromkeys(a.path for note in notes if note for a in note.anchors if a.digest == digest))
 
 
-def _digest(parts: Parts, root: str, path: str) -> bytes | None:
+def _digest(parts: Parts, root: str, path: str, glance: Glance | None = None) -> bytes | None:
     """The digest of a file that is worth following; None where there is none, or no time."""
     until_ns = time.monotonic_ns() + limits.GROUND_DEADLINE_MS * limits.NS_PER_MS
     followed = range(limits.MOVED_FILE_MIN_BYTES, limits.MOVED_FILE_MAX_BYTES + 1)
     try:
-        return parts.ground.digest(root, path, until_ns, followed)
+        return parts.ground.digest(root, path, until_ns, followed, glance)
     except OutOfTime:
         return None
 

@@ -28,10 +28,13 @@ Grounds = tuple[tuple[Anchor, ...], tuple[Anchor, ...]]
 
 
 class Looked:
-    """What one answer at one place has seen of the ground: many notes of a file cost one look at it. For one thread."""
+    """What one answer at one place has seen of the ground: many notes of a file cost one look at it. For one thread.
 
-    def __init__(self) -> None:
-        self.glance = Glance()
+    ``glance``: what the answer has looked at already.
+    """
+
+    def __init__(self, glance: Glance | None = None) -> None:
+        self.glance = glance or Glance()
         self.statuses: dict[Grounds, tuple[GroundStatus, ...]] = {}
 
 
