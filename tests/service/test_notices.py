@@ -236,6 +236,7 @@ def test_no_number_of_notices_silences_the_rules(desk: Desk, budget: int) -> Non
     assert notes
     assert [note.id for note in notes] == own[::-1][: len(notes)]
     assert len(found) > 10
+    assert desk.daemon.parts.cost(block) <= (budget or limits.BUDGET_START_TOKENS)
     assert sum(desk.daemon.parts.cost(line) + 1 for line in lines) <= limits.NOTICES_MAX_TOKENS
     assert [line.split("since")[0].split("on 2026")[0] for line in lines[:4]] == [
         "memd: memd has been paused ",

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -13,8 +13,8 @@ from memd_daemon.model.delivery import Context
 from memd_daemon.model.note import Note
 from memd_daemon.model.view import NoteView, SpokenView
 from memd_daemon.model.words import Kind, Priority, Provenance
-from memd_daemon.rules.sift import is_too_far
-from memd_daemon.rules.situation import Candidate, Gate, GateEvidence
+from memd_daemon.rules.sift import is_too_far, sift
+from memd_daemon.rules.situation import Candidate, Gate, GateEvidence, Situation
 from memd_daemon.service.contexts import touched
 from memd_daemon.service.known import Known, Rows, Views
 from memd_daemon.service.moved import as_moved, known_moves
@@ -230,25 +230,34 @@ def on_prompt(
     hits: Iterable[Hit],
     match: Callable[[str], Match],
     gates: Collection[Gate],
+    now: Situation,
 ) -> list[Candidate]:
-    """Findings among the hits, best first, each with the evidence that one of the ``gates`` reads."""
-    found: list[tuple[float, Note, GateEvidence]] = []
+    """Findings among the hits, best first, each with the evidence that one of the ``gates`` reads.
+
+    Of those that could be told ``now``, if only the prompt gave reason enough, so many as a prompt weighs; the others, which are
+    held, of class auto by what they are built on, or stand in the context, take nobody's place.
+    """
+    found: list[Candidate] = []
+    places = 0
     look = Look(parts, snapshot, place)
     for hit in hits:
         note = _that_prompts_tell(snapshot, hit.id)
-        if note is None or (len(found) >= limits.PROMPT_CANDIDATES and note.provenance != Provenance.HUMAN):
+        if note is None or (places >= limits.PROMPT_CANDIDATES and note.provenance != Provenance.HUMAN):
             continue  # no number of notes that agents write takes the place of what a person endorsed
         evidence = GateEvidence(cosine=hit.cosine, by_table=hit.by_table)
         if not all(is_too_far(evidence, gate) for gate in gates):
             evidence = evidence_of(snapshot, note, hit, match)
         is_stated = is_user_stated(parts, snapshot, note, look.until_ns)
         score, _ = weighed(parts, note, hit.relevance, is_stated=is_stated)
-        found.append((score, note, evidence))
-    found.sort(key=lambda f: (-f[0], f[1].uid))
-    return [
-        Candidate(view=look.at(view_from_log(snapshot, note, place)), score=score, gate=evidence)
-        for score, note, evidence in found
-    ]
+        one = Candidate(view=look.at(view_from_log(snapshot, note, place)), score=score, gate=evidence)
+        places += sift(now, one) in _ON_ITS_WAY
+        found.append(one)
+    found.sort(key=lambda one: (-one.score, one.view.note.uid))
+    return found
+
+
+_ON_ITS_WAY: Final = frozenset({"", "below-gate"})
+"""What the rules say of a note that the prompt alone decides about."""
 
 
 MOMENTS_THAT_TELL = frozenset(

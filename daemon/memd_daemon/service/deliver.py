@@ -317,8 +317,10 @@ class Deliverer:
         trigger = Moment(context.bundle_trigger)
         now = situation(self._parts, ledger, call, context, harness, trigger, harness.CAP_UNITS)
         is_silent = bool(call.here.everything)
-        policy = policy_rules.at_start(self._parts, snapshot, call.place, now, is_silent=is_silent)
         lines = self._board.at_start(snapshot, call.place) if not context.agent else None
+        # Also where the lines stand: the rules are told again where their words change.
+        room = after(now, lines, harness, 0)
+        policy = policy_rules.at_start(self._parts, snapshot, call.place, room, is_silent=is_silent)
         blocks = tuple(block for block in (lines, policy) if block is not None and not stands(now, block))
         if is_silent:
             return Owed(Decision(), blocks)
@@ -328,7 +330,8 @@ class Deliverer:
         if policy in blocks:
             now = after(now, policy, harness, limits.POLICY_LEAVES_TOKENS)
         if lines in blocks:
-            now = after(now, lines, harness, limits.SETTING_START_MIN_TOKENS)
+            least = limits.POLICY_LEAVES_TOKENS if policy in blocks else limits.SETTING_START_MIN_TOKENS
+            now = after(now, lines, harness, least)
         return Owed(self._decisions.of(harness.NAME, now, found), blocks)
 
     def _own(
@@ -341,24 +344,26 @@ class Deliverer:
         owed: Owed,
     ) -> Decision:
         """What this very moment brings; a start brings nothing beyond its bundle."""
-        found: Sequence[Candidate] = ()
         if call.there.everything:
             return Decision()
-        if call.event.moment in FILE_MOMENTS:
-            sessions = (context.session, *context.continues)
-            at, paths = call.at, call.paths
-            found = candidates.on_paths(
-                self._parts, snapshot, at, sessions, paths, moved=call.moved, glance=call.glance
-            )
-            outer = brought(self._parts, snapshot, call.settings, call.around, sessions)
-            found = [*found, *outer] if outer else found
-        elif call.match is not None:
+        if call.match is not None:
+            now = self._own_situation(ledger, call, context, harness, owed)
             gates = gates_of(call.settings, self._parts.now_ms())
-            found = candidates.on_prompt(self._parts, snapshot, call.place, call.hits, call.match, gates)
+            asked = candidates.on_prompt(self._parts, snapshot, call.place, call.hits, call.match, gates, now)
+            return decide(now, asked)
+        found = self._on_files(snapshot, call, context) if call.event.moment in FILE_MOMENTS else ()
         if not found:
             return Decision()
-        now = self._own_situation(ledger, call, context, harness, owed)
-        return decide(now, found) if call.match is not None else self._decisions.of(harness.NAME, now, found)
+        return self._decisions.of(harness.NAME, self._own_situation(ledger, call, context, harness, owed), found)
+
+    def _on_files(self, snapshot: Snapshot, call: Call, context: Context) -> Sequence[Candidate]:
+        """The gotchas about the files of a file moment."""
+        sessions = (context.session, *context.continues)
+        found = candidates.on_paths(
+            self._parts, snapshot, call.at, sessions, call.paths, moved=call.moved, glance=call.glance
+        )
+        outer = brought(self._parts, snapshot, call.settings, call.around, sessions)
+        return [*found, *outer] if outer else found
 
     def _own_situation(
         self, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness, owed: Owed

@@ -3,8 +3,8 @@
 At a start they come before every note, into a block of their own, and are told once in an epoch unless its words have changed. No
 change that nobody signed bears on them. Where a person signed that memd be silent, what that person signed as policy is silent too;
 what is out of this user's reach is told all the same. What they leave of the budget to everything else is
-`limits.POLICY_LEAVES_TOKENS` at least, and in the smallest budget they have the rest of what directives are sure of. Of the
-client's cap they leave room for memd's own notices too: what is over it reaches nobody.
+`limits.POLICY_LEAVES_TOKENS` at least, and in the smallest budget they have the rest of what directives are sure of. The room
+is what memd's own notices leave: what is over the client's cap reaches nobody.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def at_start(parts: Parts, snapshot: Snapshot, place: Place, now: Situation, *, is_silent: bool) -> Block | None:
-    """The block of a context that starts at this place; None where there is none.
+    """The block of a context that starts at this place; None where there is none. ``now``: with what the notices leave.
 
     ``is_silent``: a person signed that memd be silent here.
     """
@@ -58,7 +58,7 @@ def at_start(parts: Parts, snapshot: Snapshot, place: Place, now: Situation, *, 
 
 def _room(now: Situation) -> Room:
     sure = limits.SETTING_START_MIN_TOKENS - limits.POLICY_LEAVES_TOKENS
-    leaves_units = (limits.POLICY_LEAVES_TOKENS + limits.NOTICES_MAX_TOKENS) * limits.BYTES_PER_TOKEN
+    leaves_units = limits.POLICY_LEAVES_TOKENS * limits.BYTES_PER_TOKEN
     return Room(
         cost=now.cost,
         tokens=max(now.budget_tokens - limits.POLICY_LEAVES_TOKENS, sure),
