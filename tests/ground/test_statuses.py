@@ -21,6 +21,7 @@ from tests.ground.anchored import (
     SYMBOL,
     TEXT,
     VALUE,
+    aged,
     anchored,
     one,
     said,
@@ -323,3 +324,51 @@ def test_the_number_of_statuses_that_are_known_is_bounded(tmp_path: Path, monkey
         ground.statuses(tmp_path, "main", [Anchor(path="a.py", digest=digest)], mentions=[Anchor(path=f"{number}.py")])
         ground.statuses(tmp_path, "main", [Anchor(path="a.py", digest=bytes([number]) * 16)])
         assert len(ground._known) <= 3
+
+
+def test_what_was_said_of_two_contents_of_one_file_is_not_taken_again(
+    repo: Gitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is written to between the looks at two anchors of a note: the next look says of both what it holds by then."""
+    aged(repo)
+    ground, (whole, value) = FileGround(), anchored(repo, FILE, VALUE)
+    assert told(repo, whole, ground=ground) == [""]
+    read = ground._contents.read
+
+    def written_meanwhile(*asked: Any) -> Any:
+        (repo.top / "core.py").write_text(CORE.replace("TIMEOUT = 30", "TIMEOUT = 45"))
+        return read(*asked)
+
+    monkeypatch.setattr(ground._contents, "read", written_meanwhile)
+    assert told(repo, whole, value, ground=ground) == ["", "claim_broken 45"]
+    assert told(repo, whole, value, ground=ground) == ["anchor_changed", "claim_broken 45"]
+
+
+def test_what_was_said_of_a_file_before_it_came_back_is_not_taken_again(
+    repo: Gitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is put in its place between the looks at two anchors: the next look finds it for both."""
+    ground, anchors = FileGround(), anchored(repo, VALUE, TEXT)
+    (repo.top / "core.py").unlink()
+    at, looks = ground._contents.at, []
+
+    def back_at_last(*asked: Any) -> Any:
+        looks.append(asked)
+        if len(looks) == 3:  # the first anchor has been looked for twice
+            (repo.top / "core.py").write_text(CORE)
+        return at(*asked)
+
+    monkeypatch.setattr(ground._contents, "at", back_at_last)
+    assert told(repo, *anchors, ground=ground) == ["anchor_missing", ""]
+    assert told(repo, *anchors, ground=ground) == ["", ""]
+
+
+def test_a_file_that_takes_the_place_of_one_with_a_decomposed_name_is_looked_at(repo: Gitted) -> None:
+    """The very name goes first, whichever was looked at before."""
+    composed, decomposed = "caf\u00e9.py", "cafe\u0301.py"
+    (repo.top / decomposed).write_text("A = 1\n")
+    ground = FileGround()
+    anchor = Anchor(path=composed, digest=ground.digest(str(repo.top), composed) or b"")
+    assert told(repo, anchor, ground=ground) == [""]
+    (repo.top / composed).write_text("A = 2\n")
+    assert told(repo, anchor, ground=ground) == ["anchor_changed"]

@@ -42,6 +42,7 @@ class Glance:
 
     def __init__(self) -> None:
         self.reads: dict[str, Read | None] = {}
+        self.changed: set[str] = set()  # files that were written to, or came back, between two looks
         self._sources: dict[str, tuple[Content, Source]] = {}
         self._held_bytes = 0
 
@@ -57,6 +58,13 @@ class Glance:
         if self._held_bytes <= limits.GROUND_HELD_MAX_BYTES:
             self._sources[path] = read.content, made
         return made
+
+    def read_again(self, path: str, read: Read) -> None:
+        """A file was looked at a second time: what was said of it before may be of another content."""
+        before = self.reads.get(path)
+        if before is None or before.content is not read.content:
+            self.changed.add(path)
+        self.reads[path] = read
 
     def holds(self, path: str, content: Content) -> bool:
         """Whether the content was taken apart already."""
@@ -76,13 +84,16 @@ class _Asking(msgspec.Struct, frozen=True):
 _About = tuple[str, tuple[Anchor, ...], tuple[Anchor, ...]]
 """A checkout's root, a note's anchors, and the files that it mentions."""
 
+_Held = tuple[tuple[str, Content], ...]
+"""Files, named as their anchors name them, and what they held."""
+
 
 class FileGround:
     """Looks at anchors. Safe to call from any thread."""
 
     def __init__(self, renames: Renames | None = None) -> None:
         self._contents = Contents()
-        self._known: dict[_About, tuple[tuple[tuple[str, Content], ...], tuple[GroundStatus, ...]]] = {}
+        self._known: dict[_About, tuple[_Held, tuple[GroundStatus, ...]]] = {}
         self._renames = renames or Renames()
 
     def digest(
@@ -162,10 +173,11 @@ class FileGround:
         self._keep(asking, about, statuses)
         return statuses
 
-    def _hold_still(self, asking: _Asking, contents: Iterable[tuple[str, Content]]) -> bool:
+    def _hold_still(self, asking: _Asking, held: _Held) -> bool:
         """Whether these files hold what they held."""
+        root = str(asking.root)
         try:
-            reads = ((self._at(asking, path), content) for path, content in contents)
+            reads = ((self._at(asking, located(root, path)), content) for path, content in held)
             return all(read is not None and read.content is content for read, content in reads)
         except (OutOfTime, Unreadable):
             return False
@@ -175,11 +187,14 @@ class FileGround:
         anchors = (*about[1], *about[2])
         if any(is_absence(anchor) for anchor in anchors) or any(status.unknown for status in statuses):
             return
-        paths = [located(about[0], anchor.path) for anchor in anchors]
-        reads = [read for read in map(asking.glance.reads.get, paths) if read is not None]
-        if len(reads) == len(paths):
-            contents = dict(zip(paths, (read.content for read in reads), strict=True))
-            bounded(self._known, limits.GROUND_STATUSES_KNOWN_MAX)[about] = (tuple(contents.items()), statuses)
+        held: dict[str, Content] = {}
+        for path in dict.fromkeys(anchor.path for anchor in anchors):
+            at = located(about[0], path)
+            read = asking.glance.reads.get(at)
+            if read is None or at in asking.glance.changed:
+                return
+            held[path] = read.content
+        bounded(self._known, limits.GROUND_STATUSES_KNOWN_MAX)[about] = (tuple(held.items()), statuses)
 
     def _status(self, asking: _Asking, anchor: Anchor) -> GroundStatus:
         try:
@@ -215,7 +230,7 @@ class FileGround:
         back = None if gone.to or gone.detail else self._contents.at(path, asking.until_ns, str(asking.root))
         if back is None:
             return gone
-        asking.glance.reads[path] = back  # it was being replaced: by git, or by an editor that saves so
+        asking.glance.read_again(path, back)  # it was being replaced: by git, or by an editor that saves so
         return self._compared(asking, anchor, path, back)
 
     def _at(self, asking: _Asking, path: str) -> Read | None:
@@ -244,7 +259,7 @@ class FileGround:
         again = self._contents.read(path, asking.until_ns, str(asking.root))
         if again is None:
             raise Unreadable  # it went just now
-        asking.glance.reads[path] = again
+        asking.glance.read_again(path, again)
         return again
 
     def _gone(self, asking: _Asking, anchor: Anchor) -> Answer:
