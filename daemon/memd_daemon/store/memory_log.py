@@ -189,16 +189,15 @@ class MemoryStore:
     def write(self, work: Callable[[LogTxn], T]) -> T:
         if self._closed:
             raise Stopping
-        begun: list[LogTxn] = []
 
         def inside(tables: Writing) -> T:
-            begun.append(txn := LogTxn(tables, self.info, self.trusted))
-            return work(txn)
+            txn = LogTxn(tables, self.info, self.trusted)
+            try:
+                return work(txn)
+            finally:
+                self.additions += txn.adds  # one thread at a time is in here
 
-        try:
-            return self._environment.writing(inside)
-        finally:
-            self.additions += any(txn.adds for txn in begun)
+        return self._environment.writing(inside)
 
     def write_beside(self, work: Callable[[LogTxn], T], beside: Callable[[], R]) -> tuple[T, R]:
         written = self.write(work)
