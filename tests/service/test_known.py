@@ -119,6 +119,25 @@ def test_a_snapshot_from_before_a_write_keeps_nothing_for_after_it(desk: Desk) -
     assert len(asked(desk, known).rows) == 1
 
 
+def test_a_snapshot_from_before_all_was_forgotten_leaves_nothing(desk: Desk) -> None:
+    """Rows that were made anew are no commit: who reads late what was there before must not leave it for those who come after."""
+    parts = desk.daemon.parts
+    fact = lambda snapshot: (snapshot.setting("x"),)  # noqa: E731
+    with parts.store.read() as earlier:
+        late = parts.views.at(earlier)
+        parts.store.write(lambda txn: txn.put_setting("x", b"y"))
+        parts.forget()
+        assert late(("late",), fact).rows == (None,)
+        assert parts.views.at(earlier)(("later",), fact).rows == (None,)
+        with parts.store.read() as snapshot:
+            assert parts.views.at(snapshot)(("new",), fact).rows == (b"y",)
+            assert late(("new",), fact).rows == (None,)
+            assert late(("latest",), fact).rows == (None,)
+    with parts.store.read() as snapshot:
+        known = parts.views.at(snapshot)
+        assert [known((key,), fact).rows for key in ("late", "later", "latest")] == [(b"y",)] * 3
+
+
 def test_their_number_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session that edits every file of a large repository does not grow the daemon, nor does a file that never looks the same."""
     monkeypatch.setattr(limits, "VIEWS_KNOWN_MAX", 3)

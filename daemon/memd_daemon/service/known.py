@@ -159,12 +159,15 @@ class KnownViews:
     def __init__(self) -> None:
         self._lock: Final = threading.Lock()
         self._at: _Stand | None = None
+        self._since = 0  # the moment before which nothing that is found becomes known
         self._known: dict[Key, _Kept] = {}
         self._count = 0
 
-    def forget(self) -> None:
-        """The rows that they were made from were made anew, without a write to the log."""
+    def forget(self, since: int = 0) -> None:
+        """The rows that they were made from were made anew, without a write to the log. ``since``: the moment of a snapshot that
+        sees them so; one from before it leaves nothing."""
         with self._lock:
+            self._since = max(self._since, since)
             self._forget()
             self._at = None
 
@@ -212,7 +215,7 @@ class KnownViews:
         return rows
 
     def _is_at(self, stand: _Stand) -> bool:
-        return self._at is not None and self._at.version == stand.version
+        return self._at is not None and self._at.version == stand.version and stand.moment >= self._since
 
     def _keep(self, key: Key, kept: _Kept) -> None:
         if self._count + kept.size > limits.VIEWS_KNOWN_MAX:
@@ -224,7 +227,7 @@ class KnownViews:
     def _come_to(self, snapshot: Snapshot, stand: _Stand) -> None:
         """Brings what is known up to a later snapshot; an earlier one finds nothing and leaves nothing."""
         at = self._at
-        if at is not None and stand.version < at.version:
+        if stand.moment < self._since or (at is not None and stand.version < at.version):
             return
         if at is None or not (self._is_at(stand) or self._catch_up(snapshot, at, stand)):
             self._forget()

@@ -108,6 +108,14 @@ class Parts:
             self.settings(snapshot)
             self.known_at(snapshot)
 
+    def forget(self) -> None:
+        """What was made of the log before is not known any more, nor becomes so late: rows of the store were made anew, or mean
+        something else, without a word in the log."""
+        with self.store.read() as snapshot:
+            since = snapshot.moment()
+        self.views.forget(since)
+        self.known_settings.forget(since)
+
     def known_at(self, snapshot: Snapshot) -> Known:
         """What was made of the log before and holds at this snapshot."""
         if (still := Still.of(snapshot)) is not None:

@@ -343,5 +343,5 @@ def _take_up(txn: Txn, checkout: Checkout, roots: tuple[str, ...], uid: bytes) -
 
 def _notes_came(parts: Parts) -> None:
     """Notes hold here that did not a moment ago, without a word in the log."""
-    parts.views.forget()
+    parts.forget()
     parts.search.learn_names()

@@ -17,6 +17,7 @@ class KnownSettings:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._moment = -1
+        self._since = 0  # the moment before which nothing that is found becomes known
         self._additions = -1  # as many as are known to be in what is known
         self._version = (-1, -1)
         self._seq = 0
@@ -26,7 +27,17 @@ class KnownSettings:
     def hold_fast(self, locks: Mapping[str, Change]) -> None:
         """From here on these values stand, whatever events say; {} lets them go."""
         with self._lock:
-            self._locks, self._version, self._moment, self._additions = dict(locks), (-1, -1), -1, -1
+            self._locks = dict(locks)
+            self._forget()
+
+    def forget(self, since: int) -> None:
+        """The rows that lead to their events were made anew. ``since``: the moment of a snapshot that sees them so."""
+        with self._lock:
+            self._since = max(self._since, since)
+            self._forget()
+
+    def _forget(self) -> None:
+        self._version, self._moment, self._additions = (-1, -1), -1, -1
 
     def at(self, snapshot: Snapshot, store: bytes) -> Settings:
         """The settings at this snapshot, which is no write in progress; the very same value while nothing changed them.
@@ -37,6 +48,8 @@ class KnownSettings:
             if (moment := snapshot.moment()) == self._moment:
                 self._additions = max(self._additions, snapshot.additions)
                 return self._known
+            if moment < self._since:
+                return self._anew(snapshot, store)
             version = snapshot.version()
             if version == self._version:
                 self._moment, self._additions = moment, max(self._additions, snapshot.additions)

@@ -79,6 +79,6 @@ def made_anew(parts: Parts, *, embed: bool = False) -> tuple[int, int]:
 def refold(parts: Parts) -> int:
     """Folds and index rows anew, and no view kept from before; how many notes there are."""
     notes = parts.store.rebuild()
-    parts.views.forget()
+    parts.forget()
     parts.tally.forget()
     return notes

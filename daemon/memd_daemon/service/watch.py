@@ -74,8 +74,7 @@ class Watch:
         store.doubt.clear()
         faults = lasting_faults(store, self._rest)
         store.let_go()
-        if faults:
-            self._parts.views.forget()
+        self._parts.forget()  # also where the store itself has put right meanwhile what did not fit
         damage = [fault for fault in faults if not fault.derived]
         problems = [_damage(damage)] if damage else []
         is_read_otherwise = self._is_read_otherwise()
