@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.store.making import Pen, fresh_uid
 
-from memd_daemon.errors import StoreFull
+from memd_daemon.errors import StoreFull, StoreMoved
 from memd_daemon.store.check import verify
 from memd_daemon.store.lmdb_log import open_store
 from memd_daemon.store.port import Txn
@@ -258,4 +258,29 @@ def test_a_work_that_is_alone_and_fails_runs_once(home: Path) -> None:
     assert good.result().seq == 1
     assert runs == ["bad"] * 3
     assert verify(store) == []
+    store.close()
+
+
+def test_what_is_on_disk_is_counted_before_anybody_hears_of_it(home: Path) -> None:
+    """Whoever is told of a write finds it counted, however fast he looks; that it failed he may be told of one that is on disk."""
+    store = open_store(home)
+    pen, told = Pen(store), []
+
+    def hear(_: Future[Any]) -> None:
+        told.append(store.additions)
+
+    def write() -> Future[Any]:
+        future = store.submit(lambda txn: pen.record_in(txn, fresh_uid()))
+        future.add_done_callback(hear)
+        return future
+
+    write().result(30)
+    file = home / "store" / "log" / "data.mdb"
+    file.rename(file.with_name("elsewhere"))  # what is written now is on disk, and not where the next daemon looks
+    assert isinstance(write().exception(30), StoreMoved)
+    with store.read() as snapshot:
+        assert len(list(snapshot.notes())) == 2
+        assert snapshot.additions == 2
+    assert told == [1, 2]
+    file.with_name("elsewhere").rename(file)
     store.close()
