@@ -194,6 +194,7 @@ class Sessions(RuleBasedStateMachine):
         payload = self._payload("SessionStart", session, "", source=source, **more)
         hook = "post-compaction" if source == "compact" else "session-start"
         self._hear(hook, payload, session, "", event, receipt, twice)
+        self.prompts[session] += source != "compact"  # what comes then is of another turn
 
     @rule(
         session=st.sampled_from(("s", "s", "t")),
