@@ -115,6 +115,24 @@ def test_a_change_while_it_is_learned_is_not_missed(desk: Desk, monkeypatch: pyt
     assert footings.of(desk.daemon.parts, event(desk.repo, "lib/a.py"), "") == found(desk, desk.repo, "lib/a.py")
 
 
+def test_a_directory_that_is_gone_before_it_is_learned_is_no_repository(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worktree that a session made, looked into and removed: nothing is recorded of what is there no more."""
+    tree, footings, parts, later = desk.repo.parent / "tree", Footings(), desk.daemon.parts, []
+    git(desk.repo, "worktree", "add", "-q", str(tree))
+    monkeypatch.setattr(parts.behind, "add", later.append)
+    footings.of(parts, event(tree, "app.py"), "")
+    shutil.rmtree(tree)
+    with parts.store.read() as snapshot:
+        before = list(snapshot.settings("repo/"))
+    for work in later:
+        work()
+    with parts.store.read() as snapshot:
+        assert list(snapshot.settings("repo/")) == before
+    assert len(later) == 1
+
+
 def test_their_number_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Past it they are learned again."""
     monkeypatch.setattr(limits, "FOOTINGS_KNOWN_MAX", 3)

@@ -41,16 +41,19 @@ class Footings:
             return known[1]
         found = _found(parts, event.cwd, event.paths, scope)
         if said not in self._known or known is not None:
-            parts.behind.add(partial(self._learn, parts, *said, scope))
+            parts.behind.add(partial(self._learn, parts, *said, scope, found))
         return found
 
-    def _learn(self, parts: Parts, cwd: str, given: tuple[str, ...], scope: str) -> None:
-        looks = looks_at(_found(parts, cwd, given, scope).place.checkout, cwd, given)
-        found = _found(parts, cwd, given, scope)
+    def _learn(self, parts: Parts, cwd: str, given: tuple[str, ...], scope: str, told: Footing) -> None:
+        looks = looks_at(told.place.checkout, cwd, given)
+        known = None
+        if looks is not None:  # else the directory may be gone, and is nothing to be found anew
+            found = _found(parts, cwd, given, scope)
+            if found == told and found.at is found.place and not found.around and _stands(parts, looks, found):
+                known = looks, found
         if len(self._known) >= limits.FOOTINGS_KNOWN_MAX:
             self._known.clear()
-        is_simple = looks is not None and found.at is found.place and not found.around and _stands(parts, looks, found)
-        self._known[cwd, given] = (looks, found) if looks is not None and is_simple else None
+        self._known[cwd, given] = known
 
 
 def _found(parts: Parts, cwd: str, given: tuple[str, ...], scope: str) -> Footing:
