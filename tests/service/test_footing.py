@@ -115,6 +115,23 @@ def test_a_change_while_it_is_learned_is_not_missed(desk: Desk, monkeypatch: pyt
     assert footings.of(desk.daemon.parts, event(desk.repo, "lib/a.py"), "") == found(desk, desk.repo, "lib/a.py")
 
 
+def test_what_has_changed_before_it_was_learned_is_learned_at_the_next_event(
+    desk: Desk, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another branch between the answer and what is done behind it does not make the file one that is found anew for ever."""
+    footings, parts, later = Footings(), desk.daemon.parts, []
+    with monkeypatch.context() as until_then:
+        until_then.setattr(parts.behind, "add", later.append)
+        footings.of(parts, event(desk.repo, "app.py"), "")
+    git(desk.repo, "switch", "-q", "-c", "topic")
+    for work in later:
+        work()
+    known(desk, footings, desk.repo, "app.py")
+    counted.clear()
+    footings.of(parts, event(desk.repo, "app.py"), "")
+    assert not counted
+
+
 def test_a_directory_that_is_gone_before_it_is_learned_is_no_repository(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

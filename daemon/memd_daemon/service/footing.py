@@ -49,7 +49,9 @@ class Footings:
         known = None
         if looks is not None:  # else the directory may be gone, and is nothing to be found anew
             found = _found(parts, cwd, given, scope)
-            if found == told and found.at is found.place and not found.around and _stands(parts, looks, found):
+            if found != told:
+                return  # it has changed meanwhile: the next event is learned
+            if found.at is found.place and not found.around and _stands(parts, looks, found):
                 known = looks, found
         if len(self._known) >= limits.FOOTINGS_KNOWN_MAX:
             self._known.clear()
@@ -65,5 +67,7 @@ def _found(parts: Parts, cwd: str, given: tuple[str, ...], scope: str) -> Footin
 def _stands(parts: Parts, looks: Looks, footing: Footing) -> bool:
     """Whether the directory is of the very checkout that it was of, and all else that was looked at is as it was."""
     directory = looks.named[0][1]
-    place = parts.places.get(directory)
-    return place is footing.place and parts.checkouts.known_at(directory) is place.checkout and looks.stand()
+    place = footing.place
+    if parts.places.get(directory) is not place or parts.checkouts.known_at(directory) is not place.checkout:
+        return False
+    return looks.stand()
