@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from memd_daemon import limits
+from memd_daemon import errors, limits
 
 log: Final = logging.getLogger("memd.lifecycle")
 
@@ -83,6 +83,6 @@ def attend(bell: Bell, leaving: threading.Event, leave: Callable[[], None], look
 def _taken(look: Look) -> float | None:
     try:
         return look()
-    except Exception:  # the daemon serves on without it, and is found out by its log
+    except (errors.MemdError, OSError):  # the daemon serves on without it
         log.exception("a look has failed")
         return None

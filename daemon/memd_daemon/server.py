@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import msgspec
 import zmq
@@ -30,7 +30,7 @@ from memd_client import __version__, api, wire
 from memd_client.carried import Carried, carried_reply, parse_carried
 from memd_daemon import errors, limits
 from memd_daemon.connections import Connections
-from memd_daemon.fair import FairQueue
+from memd_daemon.lanes import Carry, Finish, Lane, Work, on_thread_of
 from memd_daemon.service.behind import Underway
 from memd_daemon.service.clients import PEER
 from memd_daemon.service.hookcounts import named
@@ -47,14 +47,6 @@ Answer = Callable[..., None]
 """Answers one carried message, once and from any thread: ``answer(*messages)``, or ``answer(sentence, status=…)``."""
 CarriedHandler = Callable[[Carried, int, Answer], None]
 """Takes a message of an MCP client and its peer's pid, and returns at once. What raises has answered nothing."""
-Work = Callable[[], list[bytes] | None]
-"""One request being done on a worker: the frames of its answer, None where there is none to send. Raises nothing."""
-Finish = Callable[[list[bytes] | None], None]
-"""Takes a request's answer and is called once, from any thread."""
-Carry = Callable[[Finish], None]
-"""Hands a carried message on; whoever has it finishes it."""
-T = TypeVar("T")
-
 CONNECTION_EVENTS: Final = "inproc://memd-connections"
 EVENT: Final = struct.Struct("=Hi")
 """What libzmq tells of a connection: which of its events, and the descriptor."""
@@ -63,32 +55,6 @@ AT_ONCE: Final = frozenset({"ping", "status", "stop", "fired"})
 """Verbs that never queue behind work."""
 
 STATUSES: Final = {"refused": wire.REFUSED, "usage": wire.USAGE, "unreachable": wire.STOPPING}
-
-
-class _Lane(Generic[T]):
-    """Requests in hand, so many at a time, and those that wait, in a queue that is fair. ``begin`` returns at once;
-    ``each``: of one peer so many are in hand."""
-
-    def __init__(self, hands: int, begin: Callable[[T, Finish], object], each: int = limits.WAITING_MAX) -> None:
-        self.begin = begin
-        self.waiting: FairQueue[tuple[bytes, bytes, T]] = FairQueue(each)  # identity, verb, what it asks for
-        self.free = hands
-        self._hands = hands
-
-    @property
-    def is_idle(self) -> bool:
-        return not self.waiting and self.free == self._hands
-
-
-def _on_thread_of(pool: ThreadPoolExecutor) -> Callable[[Work, Finish], object]:
-    def do(work: Work, finish: Finish) -> None:
-        frames = None
-        try:
-            frames = work()
-        finally:
-            finish(frames)
-
-    return lambda work, finish: pool.submit(do, work, finish)
 
 
 class _Bell:
@@ -138,11 +104,11 @@ class Server:
         workers = ThreadPoolExecutor(limits.WORKER_THREADS, thread_name_prefix="memd-work")
         at_once = ThreadPoolExecutor(1, thread_name_prefix="memd-status")
         self._pools = (workers, at_once)
-        self._work: _Lane[Work] = _Lane(limits.WORKER_THREADS, _on_thread_of(workers), limits.PEER_IN_HAND_MAX)
-        self._at_once: _Lane[Work] = _Lane(1, _on_thread_of(at_once))
-        self._carried: _Lane[Carry] = _Lane(limits.MCP_IN_HAND_MAX, lambda carry, finish: carry(finish))
-        self._lanes: tuple[_Lane[Any], ...] = (self._at_once, self._work, self._carried)
-        self._done: queue.SimpleQueue[tuple[_Lane[Any], bytes, bytes, list[bytes] | None]] = queue.SimpleQueue()
+        self._work: Lane[Work] = Lane(limits.WORKER_THREADS, on_thread_of(workers), limits.PEER_IN_HAND_MAX)
+        self._at_once: Lane[Work] = Lane(1, on_thread_of(at_once))
+        self._carried: Lane[Carry] = Lane(limits.MCP_IN_HAND_MAX, lambda carry, finish: carry(finish))
+        self._lanes: tuple[Lane[Any], ...] = (self._at_once, self._work, self._carried)
+        self._done: queue.SimpleQueue[tuple[Lane[Any], bytes, bytes, list[bytes] | None]] = queue.SimpleQueue()
         self._bell = _Bell()
         self._leave_by: float | None = None  # monotonic seconds: when a stop waits no longer
         self._left: list[tuple[bytes, list[bytes]]] = []  # what carriers hear at the end
@@ -192,9 +158,7 @@ class Server:
     def _receive_all(self, ended: Callable[[], None]) -> None:
         try:
             self._run()
-        except Exception:  # a daemon that lives and never answers would keep the next one from starting: it leaves
-            log.exception("receiving has ended")
-        finally:
+        finally:  # a daemon that lives and never answers would keep the next one from starting
             ended()
 
     # the loop, on the thread that owns the socket
@@ -278,7 +242,7 @@ class Server:
                 identity, verb, work = request
                 lane.begin(work, partial(self._finish, lane, identity, verb))
 
-    def _finish(self, lane: _Lane[Any], identity: bytes, verb: bytes, frames: list[bytes] | None) -> None:
+    def _finish(self, lane: Lane[Any], identity: bytes, verb: bytes, frames: list[bytes] | None) -> None:
         self._done.put((lane, identity, verb, frames))
         self._bell.ring()
 
@@ -332,7 +296,7 @@ class Server:
         elif verb == wire.HOOK:
             self._underway.begin()
 
-    def _lane_of(self, verb: bytes, body: list[bytes], pid: int) -> tuple[_Lane[Any], Work | Carry]:
+    def _lane_of(self, verb: bytes, body: list[bytes], pid: int) -> tuple[Lane[Any], Work | Carry]:
         if verb == wire.HOOK:
             return self._work, partial(self._serve_hook, body, pid)
         if verb == wire.RECEIPT:

@@ -112,6 +112,9 @@ def test_a_receipt_that_fails_is_logged_and_harms_nobody(caplog: pytest.LogCaptu
     assert "a receipt failed" in caplog.text
 
 
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnhandledThreadExceptionWarning"
+)  # the daemon has a hook that logs it
 def test_a_server_that_can_receive_no_more_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A daemon that lives and never answers would keep the next one from starting."""
 
