@@ -172,6 +172,39 @@ class LedgerContract:
             assert (before.turn_tokens("s", "1", "edit"), before.hold("s", "", "1")) == (7, hold())
         assert ledger.standing("s", "", 0) == {A: OLD, B: NEW}
 
+    def test_what_is_at_hand_is_of_the_moment_of_the_first_question(self, ledger: Ledger) -> None:
+        """What was known before it began is told as it was then; nothing is asked once it has ended."""
+        ledger.offer(delivery(b"1", (A, OLD)), b"")
+        with ledger.at_hand() as late:
+            ledger.offer(delivery(b"2", (B, OLD), hold=hold()), b"")
+            assert late.turn_notes("s", "", "1") == {A, B}
+            ledger.settle(hold(), HoldOutcome.REPEATED, 200)
+            ledger.offer(delivery(b"3", (B, NEW)), b"")
+            assert (late.turn_tokens("s", "1", "edit"), late.hold("s", "", "1")) == (14, hold())
+            assert late.standing("s", "", 0) == {A: OLD, B: OLD}
+        assert (ledger.turn_tokens("s", "1", "edit"), ledger.standing("s", "", 0)) == (21, {A: OLD, B: NEW})
+        settled = ledger.hold("s", "", "1")
+        assert settled is not None
+        assert settled.outcome == HoldOutcome.REPEATED
+        with ledger.at_hand() as known:
+            assert known.turn_tokens("s", "1", "edit") == 21
+        with ledger.at_hand() as unasked:
+            pass
+        with pytest.raises(RuntimeError):
+            unasked.turn_notes("s", "", "another")
+
+    def test_of_a_turn_s_notes_those_were_sent_that_stand(self, ledger: Ledger) -> None:
+        """An offer that was lost, and what stood before a compaction, may be sent again."""
+        ledger.offer(delivery(b"1", (A, OLD)), b"")
+        ledger.offer(delivery(b"2", (B, OLD), at=10_000), b"")
+        assert ledger.sent("s", "", 0, "1") == {A, B}
+        assert ledger.sent("s", "", 0, "1", open_since=9_000) == {B}
+        ledger.receipt(b"1")
+        ledger.receipt(b"2")
+        assert ledger.sent("s", "", 0, "1", open_since=9_000) == {A, B}
+        others = [ledger.sent("s", "", 1, "1"), ledger.sent("s", "", 0, "2"), ledger.sent("s", "x", 0, "1")]
+        assert others == [frozenset()] * 3
+
     def test_an_offer_takes_its_context_along(self, ledger: Ledger) -> None:
         """One write for both; also for a request that was answered before, whose first answer stays."""
         for turns, reply in ((1, b"first"), (2, b"again")):

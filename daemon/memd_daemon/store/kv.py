@@ -54,20 +54,25 @@ class Keeper(Protocol):
 
 
 class WhenAsked:
-    """A snapshot that is opened when the first thing is asked of it, and is then of that moment. Ends with its ``with``."""
+    """A snapshot that is opened when the first thing is asked of it, and is then of that moment. Ends with its ``with``: what is
+    asked after that raises RuntimeError, and opens none that nobody would end."""
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
         self._open = ExitStack()
         self._kv: Reading | None = None
+        self._has_ended = False
 
     def __enter__(self) -> Reading:
         return cast("Reading", self)
 
     def __exit__(self, *raised: Any) -> None:
+        self._has_ended = True
         self._open.__exit__(*raised)
 
     def __getattr__(self, name: str) -> Any:
         if self._kv is None:
+            if self._has_ended:
+                raise RuntimeError("a snapshot that has ended")
             self._kv = self._open.enter_context(self._keeper.reading())
         return getattr(self._kv, name)
