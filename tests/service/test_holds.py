@@ -171,6 +171,24 @@ def test_a_subagents_edit_is_held_in_its_own_context(desk: Desk) -> None:
     assert counted(desk) == NOTHING | {"repeated": 2}
 
 
+@pytest.mark.parametrize(
+    ("follows", "outcome"),
+    [
+        (lambda desk: desk.edit("app.py", agent_id="a1"), "repeated"),
+        (lambda desk: desk.edit("app.py", agent_id="a1", new="c"), "changed"),
+        (lambda desk: desk.hook("session-end", desk.payload("SessionEnd", "s1", reason="other")), "abandoned"),
+    ],
+)
+def test_a_prompt_ends_no_agents_turn(desk: Desk, follows: Any, outcome: str) -> None:
+    """One in the background goes on with its own; what never comes again is abandoned with the session."""
+    note(desk)
+    assert reason_of(desk.edit("app.py", agent_id="a1"))
+    desk.prompt("meanwhile, another question", prompt_id="p2")
+    assert counted(desk) == NOTHING | {"open": 1}
+    follows(desk)
+    assert counted(desk) == NOTHING | {outcome: 1}
+
+
 def test_two_hook_entries_of_one_call_hold_it_once(desk: Desk) -> None:
     """The client gives the model both answers: the second is silence, also of what comes with the result later."""
     note(desk)

@@ -1,7 +1,8 @@
 """Edits that were held back once, and what came of them (delivery.md, "Before the edit, truly before").
 
 A hold is **repeated** when the very same call comes again (tool and input by their digest), **changed** when the agent edits that
-file in another way, both within the turn, and **abandoned** when the turn or the session ends without either.
+file in another way, both within the turn, and **abandoned** when the turn or the session ends without either. A prompt ends the
+turns of its session's own, but not an agent's: one that works in the background goes on with the turn that it was begun in.
 """
 
 import hashlib
@@ -61,7 +62,7 @@ def _of_edit(call: Call, hold: Hold) -> HoldOutcome | None:
 
 def _is_over(event: HookEvent, context: Context, hold: Hold) -> bool:
     if event.moment == Moment.PROMPT_SUBMIT:
-        return hold.turn != context.turn
+        return hold.agent == event.agent and hold.turn != context.turn
     return event.moment in _ENDS or hold.agent == event.agent
 
 
