@@ -107,26 +107,20 @@ def test_two_starts_at_once_are_one(home: Path) -> None:
     assert sorted(RULE in context_of(out) for out in told) == [False, True]
 
 
-def test_a_daemon_that_is_killed_in_mid_turn_holds_and_tells_nothing_twice() -> None:
+def test_a_daemon_that_is_killed_in_mid_turn_holds_and_tells_nothing_twice(home: Path) -> None:
     """Behind a hold, by its pid: the next one lets the very same call pass, knows what came of it, and says no rule again."""
-    with peers.short_directory() as folder:
-        home = folder / "h"
-        make_repo(folder / "repo")
-        first = spawn(home)
-        killed = reached(home, first).pid
-        remember(home, RULE, kind="directive")
-        remember(home, GOTCHA, kind="gotcha", priority="high", anchors=["app.py"])
-        (held,) = at_once(home, "pre-edit", edit(home, "app.py", "toolu_1"))
-        assert RULE in reason_of(held)
-        assert GOTCHA in reason_of(held)
-        os.kill(killed, signal.SIGKILL)
-        first.wait()
-        second = spawn(home)
-        try:
-            reached(home, second)
-            assert at_once(home, "pre-edit", edit(home, "app.py", "toolu_2")) == [""]
-            told = ask(home, api.Status())
-            assert isinstance(told, api.StatusReply)
-            assert told.holds == {"open": 0, "repeated": 1, "changed": 0, "abandoned": 0}
-        finally:
-            end(second)
+    remember(home, RULE, kind="directive")
+    remember(home, GOTCHA, kind="gotcha", priority="high", anchors=["app.py"])
+    (held,) = at_once(home, "pre-edit", edit(home, "app.py", "toolu_1"))
+    assert RULE in reason_of(held)
+    assert GOTCHA in reason_of(held)
+    os.kill(reached(home).pid, signal.SIGKILL)
+    successor = spawn(home)
+    try:
+        reached(home, successor)
+        assert at_once(home, "pre-edit", edit(home, "app.py", "toolu_2")) == [""]
+        told = ask(home, api.Status())
+        assert isinstance(told, api.StatusReply)
+        assert told.holds == {"open": 0, "repeated": 1, "changed": 0, "abandoned": 0}
+    finally:
+        end(successor)
