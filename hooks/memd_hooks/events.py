@@ -23,7 +23,9 @@ class Moment(StrEnum):
     SESSION_START = "session-start"
     PROMPT_SUBMIT = "prompt-submit"
     READ = "read"
-    TOOL_RESULT = "tool-result"  # a tool has given something else than a file that was read; nothing is ever said then
+    TOOL_RESULT = (
+        "tool-result"  # a tool has given something else than a file that was read; only what is owed is said then
+    )
     PRE_EDIT = "pre-edit"
     POST_COMPACTION = "post-compaction"
     SUBAGENT_START = "subagent-start"
@@ -70,6 +72,7 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     tool_use_id: str = ""
     tool_input: bytes = b""  # the tool call's input as canonical JSON: equal bytes are the very same call
     result: bytes = b""  # what the tool gave, as the client writes it: `Harness.result_text` reads it
+    has_failed: bool = False  # the tool gave an error
     result_kind: ResultKind | None = None
     result_from: str = ""  # the page's address, the words searched for, the file as given, or the tool's name
     paths: tuple[str, ...] = ()  # files read or about to be edited, as given (absolute, relative, with ..)

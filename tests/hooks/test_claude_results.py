@@ -110,12 +110,14 @@ def test_no_file_that_is_read_has_two_hooks() -> None:
     assert sum(bool(re.fullmatch(matcher, "Read")) for matcher in matchers) == 1
 
 
-@pytest.mark.parametrize("answer", [HookAnswer(context="x"), HookAnswer(hold="x")])
-def test_after_a_tool_not_a_word_is_said(answer: HookAnswer) -> None:
-    """Whatever memd would say then, the client gets no byte."""
-    event = parsed(payload("Bash", {"command": "ls"}, tool_response={"stdout": "a"}))
-    assert event is not None
-    assert claude.render(event, answer) == b""
+@pytest.mark.parametrize(("event", "words"), [("PostToolUse", "tool_response"), ("PostToolUseFailure", "error")])
+def test_after_a_tool_a_context_is_given_under_the_very_event(event: str, words: str) -> None:
+    """The client drops one that names another; nothing can be held back then."""
+    heard = parsed(payload("Bash", {"command": "ls"}, event, **{words: "a"}))
+    assert heard is not None
+    told = json.loads(claude.render(heard, HookAnswer(context="x")))
+    assert told == {"hookSpecificOutput": {"hookEventName": event, "additionalContext": "x"}}
+    assert claude.render(heard, HookAnswer(hold="x")) == b""
 
 
 def test_an_image_is_no_text() -> None:

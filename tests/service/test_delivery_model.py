@@ -185,9 +185,6 @@ class Sessions(RuleBasedStateMachine):
         twice=SELDOM,
     )
     def start(self, session: str, source: str, receipt: str, twice: bool) -> None:
-        """A resume comes after a prompt that memd has heard."""
-        if source == "resume":
-            self.prompt(session, "", TALK[0], "at once", twice=False)
         self._time_passes()
         event = Event("start", source=source, turn=self._turn(session) if source == "compact" else "")
         more = {"prompt_id": event.turn} if event.turn else {}
@@ -304,7 +301,6 @@ class Sessions(RuleBasedStateMachine):
         self.desk.clock.ms += 10_000
         for one in (*self.orphaned, *self.under_way):
             one.context.lost(one.answer)
-            self.prompts = {session: number + 1 for session, number in self.prompts.items()}  # it ended its turn
         self.orphaned, self.under_way = [], []
 
     @rule()

@@ -292,6 +292,20 @@ def test_a_resume_sends_what_changed_and_no_more(desk: Desk) -> None:
     assert desk.start(source="resume") == ""
 
 
+def test_a_resume_is_of_no_turn_that_was(desk: Desk) -> None:
+    """What the last turn was told may have changed since: the rule that a prompt brought is struck through when it is resumed."""
+    rule = desk.remember(RULE, kind="directive").id
+    assert RULE in context_of(desk.prompt("the first thing heard"))
+    desk.act("revoke", rule, reason="not any more")
+    desk.clock.ms += 60_000
+    assert "Previously believed" in context_of(desk.start(source="resume"))
+    desk.act("reinstate", rule)
+    desk.clock.ms += 60_000
+    assert RULE in context_of(desk.start(source="resume"))
+    desk.clock.ms += 60_000
+    assert desk.start(source="resume") == ""
+
+
 def test_every_delivery_is_told_with_what_it_left_out(desk: Desk) -> None:
     """Note, rendering, moment, session, agent, turn, tokens; and the rule for each that stayed out."""
     rule, gotcha = desk.remember(RULE, kind="directive").id, desk.remember(GOTCHA, kind="gotcha", anchors=["app.py"]).id

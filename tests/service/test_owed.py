@@ -116,3 +116,49 @@ def test_a_directory_that_is_gone_is_nobodys_else(desk: Desk, tmp_path: Path) ->
     desk.repo = tmp_path / "never"
     assert desk.start() == ""
     assert desk.start(source="compact") == ""
+
+
+def test_news_that_a_turn_lost_comes_within_the_same_turn(desk: Desk) -> None:
+    """The note stands from before, as it was: that its caveat fell was offered at the read, and never arrived."""
+    note = desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=["app.py"]).id
+    assert GOTCHA in context_of(desk.read("app.py"))
+    desk.act("revoke", note, reason="the importer is gone")
+    payload = desk.payload(
+        "PostToolUse",
+        "s1",
+        prompt_id="p2",
+        tool_name="Read",
+        tool_input={"file_path": str(desk.repo / "app.py")},
+        tool_response={},
+        tool_use_id="toolu_lost",
+    )
+    assert "Previously believed" in context_of(desk.hook("read", payload, receipt=False))
+    assert desk.edit("app.py", prompt_id="p2") == "", "its receipt may still come"
+    desk.clock.ms += 60_000
+    assert "Previously believed" in context_of(desk.edit("app.py", prompt_id="p2"))
+    assert desk.edit("app.py", prompt_id="p2") == ""
+
+
+def test_a_start_that_lost_what_fell_is_owed_it(desk: Desk) -> None:
+    """An agent that is taken up again knows the rule, and was to be told that it fell."""
+    rule = desk.remember(RULE, kind="directive").id
+    agent = desk.payload("SubagentStart", "s1", agent_id="a1", agent_type="general-purpose")
+    assert RULE in context_of(desk.hook("subagent-start", {**agent, "prompt_id": "p1"}))
+    desk.act("revoke", rule, reason="not any more")
+    lost = desk.hook("subagent-start", {**agent, "prompt_id": "p2"}, receipt=False)
+    assert "Previously believed" in context_of(lost)
+    desk.clock.ms += 60_000
+    assert "Previously believed" in context_of(desk.read("other.py", prompt_id="p2", agent_id="a1"))
+
+
+def test_any_hook_that_can_inject_carries_what_is_owed(desk: Desk) -> None:
+    """A compaction in mid-turn whose answer was lost, and from then on the agent runs commands alone, also ones that fail."""
+    desk.remember(RULE, kind="directive")
+    desk.start()
+    desk.prompt("go")
+    assert RULE in context_of(desk.start(source="compact", receipt=False))
+    desk.clock.ms += 60_000
+    told = desk.result("Bash", {"command": "make check"}, {"stdout": "all good", "stderr": ""})
+    assert RULE in context_of(told)
+    assert '"PostToolUse"' in told
+    assert desk.result("Bash", {"command": "make more"}, {"stdout": "all good", "stderr": ""}) == ""

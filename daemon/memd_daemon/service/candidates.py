@@ -266,6 +266,7 @@ MOMENTS_THAT_TELL = frozenset(
         Moment.POST_COMPACTION,
         Moment.PROMPT_SUBMIT,
         Moment.READ,
+        Moment.TOOL_RESULT,
         Moment.PRE_EDIT,
         Moment.SUBAGENT_START,
         Moment.MEMD_CALL,

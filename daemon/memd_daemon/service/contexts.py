@@ -97,6 +97,8 @@ def _turn(here: Context, event: HookEvent) -> dict[str, object]:
     if event.moment == Moment.PROMPT_SUBMIT:
         count = here.turns + (event.prompt_id != here.turn or not event.prompt_id)
         return {"turn": event.prompt_id or str(count), "turns": count}
+    if event.moment == Moment.SESSION_START:
+        return {"turn": event.prompt_id}  # it belongs to the turn that follows, not to the last one
     return {"turn": event.prompt_id or here.turn}
 
 

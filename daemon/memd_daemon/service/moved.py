@@ -154,6 +154,7 @@ def look_around(parts: Parts, place: Place) -> None:
     """Looks at the files of a repository's newest gotchas, so that they are known again wherever they come to be, or are."""
     for path in dict.fromkeys(anchor.path for anchor in _anchors(parts, place)):
         _digest(parts, place.checkout.root, path)
+        parts.behind.give_way()
     look_for_gone(parts, place)
 
 

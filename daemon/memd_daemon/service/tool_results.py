@@ -1,7 +1,7 @@
 """What tools gave a session: kept as hashes of its words with where they came from, never as text (evidence.md, "Sources").
 
-A hook is answered at once, with nothing; what it brought is taken apart behind the answer, on a thread of its own, so that a write
-can wait until it is (`Parts.reading`). What no hook brought memd knows nothing of.
+A hook is answered at once, with no more than its context is owed; what it brought is taken apart behind the answer, on a thread of
+its own, so that a write can wait until it is (`Parts.reading`). What no hook brought memd knows nothing of.
 
 **Where words come from.** A page and a search of the web, and a file outside the session's repository, are documents. What a
 command or another tool gave is that tool's, but for what stands in files of the repository that the call or its output names: those

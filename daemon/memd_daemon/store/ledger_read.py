@@ -13,7 +13,7 @@ from memd_daemon.limits import HYBRID_TIME_MAX, OFFER_OPEN_MS
 from memd_daemon.model.delivery import Context, Hold
 from memd_daemon.store import keys
 from memd_daemon.store.kv import Reading
-from memd_daemon.store.remembered import Epoch, Told, standing_of
+from memd_daemon.store.remembered import Epoch, Standing, Told, standing_of
 
 contexts: Final = msgspec.msgpack.Decoder(Context)
 holds: Final = msgspec.msgpack.Decoder(Hold)
@@ -50,10 +50,9 @@ class TableLedgerSnapshot:
         known = self._epoch(session, agent, epoch)
         if known.settled is not None:
             return known.settled
-        open_until = open_since + 2 * OFFER_OPEN_MS if open_since else HYBRID_TIME_MAX
         found: dict[bytes, bytes] = {}
         for uid, row in known.rows:
-            digest = row.offered if row.offered and open_since <= row.offered_at <= open_until else row.delivered
+            digest = row.offered if _is_open(row, open_since) else row.delivered
             if digest:
                 found[uid] = digest
         return found
@@ -79,7 +78,8 @@ class TableLedgerSnapshot:
             return notes
         known = self._epoch(session, agent, epoch)
         if known.settled is None:
-            return notes.intersection(self.standing(session, agent, epoch, open_since=open_since))
+            lost = {uid for uid, row in known.rows if row.offered and not _is_open(row, open_since)}
+            return notes.intersection(self.standing(session, agent, epoch, open_since=open_since)) - lost
         return known.standing_of(notes)
 
     def turn_tokens(self, session: str, turn: str, trigger: str) -> int:
@@ -129,6 +129,12 @@ class TableLedgerSnapshot:
         if known is None:
             known = self._told.moves[prefix] = tuple(old.decode() for _, old in self._kv.scan(keys.MOVED, prefix))
         return known
+
+
+def _is_open(row: Standing, open_since: int) -> bool:
+    """Whether the newest offer's receipt may still come; what stands of a note whose offer was lost is from before it."""
+    open_until = open_since + 2 * OFFER_OPEN_MS if open_since else HYBRID_TIME_MAX
+    return bool(row.offered) and open_since <= row.offered_at <= open_until
 
 
 def hold_of(kv: Reading, turn: bytes) -> Hold | None:

@@ -218,7 +218,8 @@ result_text = claude_results.text_of
 
 def _post_tool_failure(payload: _ToolUse) -> _Fields | None:
     """A file that could not be read tells nothing."""
-    return _post_tool(payload) if payload.tool_name != "Read" else None
+    fields = _post_tool(payload) if payload.tool_name != "Read" else None
+    return fields and {**fields, "has_failed": True}
 
 
 def _tool(payload: _ToolUse, moment: Moment) -> _Fields | None:
@@ -392,6 +393,7 @@ _CLIENT_EVENTS: Mapping[Moment, str] = {
     Moment.POST_COMPACTION: "SessionStart",
     Moment.PROMPT_SUBMIT: "UserPromptSubmit",
     Moment.READ: "PostToolUse",
+    Moment.TOOL_RESULT: "PostToolUse",
     Moment.PRE_EDIT: "PreToolUse",
     Moment.MEMD_CALL: "PreToolUse",
     Moment.SUBAGENT_START: "SubagentStart",
@@ -400,8 +402,8 @@ _CLIENT_EVENTS: Mapping[Moment, str] = {
 _SILENT_EVENTS: Mapping[Moment, str] = {
     Moment.STOP: "Stop",
     Moment.SESSION_END: "SessionEnd",
-    Moment.TOOL_RESULT: "PostToolUse",
 }
+_FAILED = "PostToolUseFailure"
 _OUTPUT_KEYS = frozenset(("hookEventName", "additionalContext", "permissionDecision", "permissionDecisionReason"))
 
 
@@ -418,6 +420,8 @@ def render(event: HookEvent, answer: HookAnswer) -> bytes:
     client_event = _CLIENT_EVENTS.get(event.moment)
     if client_event is None:
         return b""
+    if event.has_failed:
+        client_event = _FAILED
     if answer.hold and event.moment is Moment.PRE_EDIT:
         return _output(client_event, answer.hold, permissionDecision="deny", permissionDecisionReason=answer.hold)
     if answer.context:
