@@ -76,6 +76,28 @@ def test_a_lost_start_comes_with_the_next_hook_of_the_same_turn(lab: Lab, memd: 
     assert_told_before(turn.requests)
 
 
+@pytest.mark.parametrize("command", ["true", "false"])
+def test_a_lost_start_comes_with_a_commands_result(lab: Lab, memd: Memd, command: str) -> None:
+    """An agent that runs commands alone has the rule from then on, whether they succeed: no file need be read for it."""
+    memd.remember(RULE, kind="directive")
+    pid = memd.daemon
+    lab.send_signal(pid, "STOP")
+
+    def go_on() -> None:
+        lab.send_signal(pid, "CONT")
+        assert memd.daemon
+
+    lab.model.script(
+        answer(tool("Bash", command=command, description="look"), gate=go_on),
+        answer(tool("Bash", command=command, description="again")),
+        answer(text("looked")),
+    )
+    turn = lab.claude("look at it", "--allowedTools", "Bash")
+    assert RULE not in turn.requests[0].text
+    assert RULE in turn.requests[1].news
+    assert turn.requests[-1].text.count(RULE) == 1
+
+
 def test_a_client_within_a_client_gets_the_rules_alone(lab: Lab, memd: Memd) -> None:
     """An agent has another client work for it, and no terminal is there; a headless run that nobody's agent started gets
     everything that is due."""
