@@ -101,6 +101,7 @@ class Bench:
         done = Round()
         self._tell(f"round {number}, cold starts")
         for _ in range(COLD_STARTS):
+            settle(self._made, self._tell)  # a daemon that still loads its model would make the reference slow
             done.samples[Key.IMPORTS].append(process.run_imports(self._made))
             done.samples[Key.COLD_START].append(self._cold_start())
         settle(self._made, self._tell)
