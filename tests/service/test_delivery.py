@@ -211,6 +211,12 @@ def test_a_call_that_another_daemon_answered_gets_that_answer(tmp_path: Path) ->
     again.close()
 
 
+def test_no_hook_lives_so_long_that_its_answer_is_looked_for_in_vain() -> None:
+    """A call of before this daemon is told from one of after it by its deadline."""
+    longest_ms = max(wire.STARTING_DEADLINE_MS, wire.HOOK_DEADLINE_MS, wire.BREAKER_DEADLINE_MS)
+    assert longest_ms + wire.KEEP_MS + wire.RESERVE_MS <= limits.HOOK_LIFE_MAX_MS <= limits.REPLY_KEPT_MS
+
+
 def test_the_number_of_answers_that_are_known_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """The newest are: a call that comes twice comes within moments."""
     monkeypatch.setattr(limits, "REPLIES_KEPT", 3)

@@ -14,6 +14,7 @@ from memd_daemon.model.words import Kind
 from memd_daemon.service import candidates
 from memd_daemon.service.known import KnownViews, NotKnown, Rows, Still
 from memd_daemon.service.repos import Place, place_of, scopes_at
+from memd_daemon.service.standing import KnownSettings
 from memd_daemon.store.port import Snapshot
 from tests.service.desk import Desk, context_of, desk_at
 from tests.service.test_acts_random import begun, carry_out, steps
@@ -283,6 +284,24 @@ def test_what_was_added_a_moment_ago_is_told(desk: Desk, is_caught_up: bool, mon
     desk.act("revoke", str(first.id), reason="it was removed")
     desk.daemon.parts.behind.join(limits.RESULTS_WAIT_S)
     assert "it was removed" in context_of(desk.edit("app.py", prompt_id="p2"))
+
+
+def test_settings_stand_still_until_something_is_added(desk: Desk) -> None:
+    """A pause counts at once, though nobody has looked at the log since; what was added by then is in the next look."""
+    known, store = KnownSettings(), desk.daemon.parts.store
+    assert known.still(store.additions) is None
+    with store.read() as snapshot:
+        before = known.at(snapshot, store.info.store)
+        assert known.still(store.additions) is before
+        change(desk, "pause", "on")
+        assert known.at(snapshot, store.info.store) is before
+    assert known.still(store.additions) is None
+    with store.read() as snapshot:
+        paused = known.at(snapshot, store.info.store)
+    assert not paused.is_default
+    assert known.still(store.additions) is paused
+    store.write(lambda txn: txn.put_setting("x", b"y"))
+    assert known.still(store.additions) is paused
 
 
 def test_work_is_done_with_a_snapshot_where_something_is_not_known(desk: Desk) -> None:
