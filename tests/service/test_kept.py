@@ -1,12 +1,14 @@
 """Whatever has happened, a daemon answers as one would that knows nothing from before: what it keeps changes no answer."""
 
 import contextlib
+import itertools
 import os
 import shutil
 import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,10 @@ from memd_daemon.service.decisions import Decisions
 from memd_daemon.service.footing import Footings
 from memd_daemon.service.known import KnownViews
 from memd_daemon.service.standing import KnownSettings
+from memd_daemon.store import keys
 from memd_daemon.store.remembered import Remembered
 from tests.service.desk import Desk, desk_at, git
+from tests.service.test_settings import change
 
 LONG_AGO_NS = 1_700_000_000 * 10**9
 FILES = ("app.py", "lib/a.py")
@@ -58,15 +62,11 @@ def knowing_nothing(desk: Desk) -> Iterator[None]:
 
 def probes(desk: Desk) -> Iterator[Callable[[], str]]:
     """Questions of which nothing is recorded."""
-    for path in FILES:
-        for session in ("s1", "s2"):
-            for agent in ({}, {"agent_id": "a1", "agent_type": "x"}):
-                yield lambda p=path, s=session, a=agent: desk.hook(
-                    "pre-edit", edit_payload(desk, p, s, "p1", **a), probe=True
-                )
-    yield lambda: desk.hook("session-start", desk.payload("SessionStart", "s9", source="startup"), probe=True)
+    for path, session, agent in itertools.product(FILES, ("s1", "s2"), ({}, {"agent_id": "a1", "agent_type": "x"})):
+        yield partial(desk.hook, "pre-edit", edit_payload(desk, path, session, "p1", **agent), probe=True)
+    yield partial(desk.hook, "session-start", desk.payload("SessionStart", "s9", source="startup"), probe=True)
     sub = desk.payload("SubagentStart", "s1", agent_id="a2", agent_type="general-purpose", prompt_id="p1")
-    yield lambda: desk.hook("subagent-start", sub, probe=True)
+    yield partial(desk.hook, "subagent-start", sub, probe=True)
 
 
 def edit_payload(desk: Desk, path: str, session: str, prompt_id: str, **more: Any) -> dict[str, Any]:
@@ -282,3 +282,41 @@ def test_what_was_acknowledged_is_in_the_next_answer_whoever_else_writes(desk: D
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def lose(desk: Desk, table: str, is_lost: Callable[[bytes], bool]) -> None:
+    """Takes rows out of the store, and has the daemon know as much as one that has just begun."""
+    store = desk.daemon.parts.store
+
+    def work(txn: Any) -> None:
+        for key in [key for key, _ in txn.kv.scan(table) if is_lost(key)]:
+            txn.kv.delete(table, key)
+
+    store.write(work)
+    desk.daemon.parts.forget()
+
+
+def test_views_are_forgotten_where_the_store_itself_has_put_right_what_they_were_made_of(desk: Desk) -> None:
+    """It does so behind a start, one note after the other; then the look through it finds nothing more."""
+    weak = desk.remember("Run the linter before a commit.", kind="directive")
+    store = desk.daemon.parts.store
+    with store.read() as snapshot:
+        uid = snapshot.uid_of(weak.id) or b""
+    lose(desk, keys.KINDS, lambda key: keys.of_number(key) == weak.id)
+    assert "linter" not in desk.start("a")
+    store.write(lambda txn: txn.refold(uid))  # type: ignore[attr-defined]  # as it does it
+    assert desk.daemon.watch.look() == []
+    assert "linter" in desk.start("b")
+
+
+def test_a_pause_counts_again_once_the_rows_that_lead_to_it_were_made_anew(desk: Desk) -> None:
+    """Who takes them away has memd speak up until the store was looked through, and no longer."""
+    parts = desk.daemon.parts
+    desk.remember("Run the linter before a commit.", kind="directive")
+    change(desk, "pause", "on")
+    lose(desk, keys.SUBJECTS, lambda key: key.startswith(parts.store.info.store))
+    assert "linter" in desk.start("a")
+    with parts.store.read() as earlier:
+        desk.daemon.watch.look()
+        assert parts.settings(earlier).is_default  # who still reads what was there before leaves nothing of it
+    assert "linter" not in desk.start("b")
