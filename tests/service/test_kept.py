@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -219,7 +220,12 @@ steps = st.lists(st.tuples(st.sampled_from(DOES), st.integers(0, 1000)), min_siz
 @given(steps)
 def test_what_is_kept_changes_no_answer(asked: list[tuple[Callable[[Desk, int], None], int]]) -> None:
     """After any step: to edits of two sessions and their agents, and to starts."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder, desk_at(Path(folder)) as desk:
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp") as folder,
+        desk_at(Path(folder)) as desk,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(limits, "GROUND_DEADLINE_MS", 60_000)  # what there was no time for says nothing of what is kept
         (desk.repo / "lib").mkdir()
         for n in range(2):
             write(desk, 3 * n)
