@@ -365,6 +365,11 @@ FOLDERS_KNOWN_MAX: Final = 2_000  # of which it is known whether they fold case:
 FOLDER_LISTED_MAX: Final = 20_000  # names of one that does; listing more takes longer than a hook may
 REPOSITORY_PATHS_MAX: Final = 50  # clones of one repository that are remembered: more are nobody's habit
 REPOSITORY_NAMES_MAX: Final = 64  # stores whose notes hold in one repository of ours: each name is looked up
+REPOSITORY_NAMES_HEARD_MAX: Final = 32  # of these by word of third stores: one export can name as many as it likes
+REPOSITORY_NAMES_OF_STORE_MAX: Final = 4  # of one store: it knows a remote as one repository, save before a restore
+REPOSITORY_SAID_MAX: Final = (
+    64  # remotes and first commits of one repository of another store: all are looked up when one is seen
+)
 GIT_FILE_MAX_BYTES: Final = 1024 * 1024  # of HEAD, config and their like
 GIT_LINE_MAX_CHARS: Final = 4096  # of a config: a longer one is nobody's remote
 PATH_MAX_CHARS: Final = 4096  # no system takes a longer path

@@ -319,7 +319,7 @@ def test_a_false_word_raises_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [limits.REPOSITORY_NAMES_MAX + 5])
 def test_a_crowd_that_claims_one_repository_is_bounded(tmp_path: Path, count: int) -> None:
-    """Each name is looked up beside the repository's own."""
+    """Each name is looked up beside the repository's own; what one store says in an export takes few of the places."""
     raw = written(tmp_path)
     home, repo, _ = two_repositories(tmp_path)
     name = row(home, "remote")[0]
@@ -327,7 +327,7 @@ def test_a_crowd_that_claims_one_repository_is_bounded(tmp_path: Path, count: in
     with opened(home) as (store, _), store.read() as snapshot:
         assert isinstance(snapshot, LogSnapshot)
         names = snapshot.other_names()
-    assert [len(one) for one in names.values()] == [limits.REPOSITORY_NAMES_MAX]
+    assert [len(one) for one in names.values()] == [limits.REPOSITORY_NAMES_OF_STORE_MAX]
     with desk_in(home, repo) as desk:
         assert desk.recall("mine").found
 

@@ -337,8 +337,22 @@ def path_of(snapshot: Snapshot, scope: str) -> str:
 
 def _take_up(txn: Txn, checkout: Checkout, roots: tuple[str, ...], uid: bytes) -> bool:
     """Repositories of other stores that waited for this one to be seen, or for its remote (store/theirs.py); whether any did."""
+    if _leads_here(checkout.remote):
+        _claim(txn, _key("common", checkout.remote), uid)  # as a path is: so it is no other store's
     remote = [_key("remote", checkout.remote)] if checkout.remote else []
     return theirs.take_up(txn, [*remote, *(f"{_key('root', root)}/{uid_text(uid)}" for root in roots)])
+
+
+def _leads_here(remote: str) -> bool:
+    """Whether a remote, as the table has it, names no host but this very machine: on another one it leads elsewhere."""
+    host, _, path = remote.partition("/")
+    named = host.rstrip(".")
+    is_nobody = named in _THIS_MACHINE or named.endswith((".localhost", "@")) or path.startswith(":")
+    return bool(named) and (is_nobody or named.startswith(_NUMBERS))
+
+
+_THIS_MACHINE: Final = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
+_NUMBERS: Final = ("127.", "0.", "[")  # of one in brackets no more than the bracket is kept: it may be anybody's
 
 
 def _notes_came(parts: Parts) -> None:

@@ -69,10 +69,13 @@ class Incoming:
         self._lost = _texts_forgotten(store)
         with store.read() as snapshot:
             self._newest = _last(snapshot, keys.IDS)
+        self._passed_last = 0
         self.taken = Taken()
 
     def take(self, lines: Iterator[tuple[int, ln.AnyLine]], head: ln.Head, tell: Callable[[], None]) -> None:
         """All of them, in commits of the store, each of which is told. Raises StoreFull."""
+        if head.passed and numbers.are_in_order(head.passed, IMPORT_NUMBER_MAX):
+            self._passed_last = head.passed[-1][1]
         batch: list[Group | tuple[int, ln.AnyLine]] = []
         weight = 0
         for group in grouped(lines, self.taken):
@@ -213,7 +216,10 @@ class Incoming:
         uid = _bytes_of(line.note)
         if not self._is_own_store or txn.id_of(uid) is not None:
             return
-        if len(uid) != UID_BYTES or not 0 < line.id <= IMPORT_NUMBER_MAX:
+        next_one = (
+            max(_last(txn, keys.IDS), self._passed_last) + 1
+        )  # a store whose last number was the greatest went on there
+        if len(uid) != UID_BYTES or not 0 < line.id <= max(IMPORT_NUMBER_MAX, next_one):
             found.wrong.add(number, "is no number of a note")
         elif line.id <= _last(txn, keys.IDS):
             if self._is_new:
@@ -297,6 +303,8 @@ class Incoming:
             txn.kv.put(keys.META, keys.META_TURN, keys.number(given))
         if len(head.passed) > IMPORT_STRETCHES_MAX or not numbers.are_in_order(head.passed, IMPORT_NUMBER_MAX):
             found.add(1, "passes over numbers as no store does")
+        elif self._is_own_store and not numbers.fit(txn.kv, head.passed, IMPORT_STRETCHES_MAX):
+            found.add(1, "passes over more numbers than an export can tell")
         elif self._is_own_store:
             passes_over = numbers.pass_over(txn.kv, head.passed)
         empty = [(key, uid) for key, uid in txn.kv.scan(keys.IDS) if self.taken.others and not _has_events(txn, uid)]

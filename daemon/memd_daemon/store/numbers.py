@@ -52,6 +52,11 @@ def pass_over(kv: Writing, stretches: Iterable[Stretch]) -> bool:
     return True
 
 
+def fit(kv: Reading, stretches: Iterable[Stretch], most: int) -> bool:
+    """Whether no more than ``most`` are passed over with these: an export of this store is to be taken again."""
+    return len(_joined([*passed(kv), *stretches])) <= most
+
+
 def is_missed(stretches: Sequence[Stretch], first: int, last: int) -> bool:
     """Whether a number from ``first`` to ``last`` was not passed over."""
     return not any(begin <= first and last <= end for begin, end in stretches)

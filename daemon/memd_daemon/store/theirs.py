@@ -10,7 +10,8 @@ and it serves for one thing: to decide, once, that the repository is one of this
 repos.py matches a directory: **by the remote; else, where it has none, by its first commits.** By nothing else, and never by a
 guess:
 
-- A remote is one that hosts name. One that is a path may be another repository on another machine.
+- A remote is one that hosts name. One that is a path, or that leads to this very machine, may be another repository on another
+  machine.
 - Remotes that are several repositories here decide nothing; nor do first commits that several here have, or several of the same
   other store: forks share them.
 - What is not known here waits. A repository that is seen for the first time, or that is given a remote, takes what waits for it.
@@ -18,7 +19,9 @@ guess:
 What a false word can do is bounded by that: notes of one store's repository are then told in the wrong one of this store's, as
 anybody's notes could be who writes them into an export with that very scope. It raises nothing that stands behind a note. No row of
 this store's own table is written, and a repository that this store knows, under its own uid, is no other store's and becomes none.
-The first store that speaks of a repository is the only one that is listened to about it. A decision is never changed.
+The first store that speaks of a repository is the only one that is listened to about it. A decision is never changed. And no
+export takes the places of those that come later: a store says a remote of few repositories, and what it passes on of third ones
+leaves room for what they say themselves.
 """
 
 import re
@@ -28,7 +31,13 @@ from typing import Final
 
 import msgspec
 
-from memd_daemon.limits import NAME_DIGEST_CHARS, REPOSITORY_NAMES_MAX
+from memd_daemon.limits import (
+    NAME_DIGEST_CHARS,
+    REPOSITORY_NAMES_HEARD_MAX,
+    REPOSITORY_NAMES_MAX,
+    REPOSITORY_NAMES_OF_STORE_MAX,
+    REPOSITORY_SAID_MAX,
+)
 from memd_daemon.model.ids import UID_BYTES, uid_from_text, uid_text
 from memd_daemon.store.port import Snapshot, Txn
 from memd_daemon.store.scoped import NAMES, SAME
@@ -51,6 +60,7 @@ class Claim(msgspec.Struct, frozen=True):
     family: str
     digest: str
     store: bytes
+    is_heard: bool = False  # from a third store, which passes it on
 
 
 def is_decision(name: str) -> bool:
@@ -78,7 +88,7 @@ def claim_of(name: str, value: bytes, store: bytes) -> Claim | None:
         return Claim(value, found[1], found[2], store) if uid_text(value) == found[3] else None
     found = _SAID.fullmatch(name)
     theirs = _uid(found[1]) if found else None
-    return Claim(theirs, found[2], found[3], value) if found and theirs else None
+    return Claim(theirs, found[2], found[3], value, is_heard=value != store) if found and theirs else None
 
 
 def put_claim(txn: Txn, claim: Claim) -> bool:
@@ -88,11 +98,19 @@ def put_claim(txn: Txn, claim: Claim) -> bool:
     if txn.setting(f"{back}{theirs}") is not None or _is_own(txn, claim.theirs):
         return False
     first = next(txn.settings(f"{SAID}{theirs}/"), None)
-    if (first is not None and first[1] != claim.store) or _are_many(txn, back):
+    if (first is not None and first[1] != claim.store) or not _has_room(txn, claim, theirs, back):
         return False
     txn.put_setting(f"{SAID}{theirs}/{claim.family}/{claim.digest}", claim.store)
     txn.put_setting(f"{back}{theirs}", claim.store)
     return True
+
+
+def _has_room(txn: Txn, claim: Claim, theirs: str, back: str) -> bool:
+    """Whether one store, or one export, has not said too much by now: of what has these names, and of this repository."""
+    speakers = [store for _, store in islice(txn.settings(back), REPOSITORY_NAMES_MAX)]
+    most = REPOSITORY_NAMES_HEARD_MAX if claim.is_heard else REPOSITORY_NAMES_MAX
+    is_crowded = len(speakers) >= most or speakers.count(claim.store) >= REPOSITORY_NAMES_OF_STORE_MAX
+    return not is_crowded and not _are_many(txn, f"{SAID}{theirs}/", REPOSITORY_SAID_MAX)
 
 
 def decide_all(txn: Txn) -> int:
@@ -125,7 +143,7 @@ def _decide(txn: Txn, theirs: bytes) -> bool:
     if txn.setting(f"{SAME}{uid_text(theirs)}") is not None or _is_own(txn, theirs):
         return False
     ours = _ours(txn, uid_text(theirs))
-    if ours is None or _are_many(txn, f"{NAMES}{uid_text(ours)}/"):
+    if ours is None or _are_many(txn, f"{NAMES}{uid_text(ours)}/", REPOSITORY_NAMES_MAX):
         return False
     put_same(txn, theirs, ours)
     return True
@@ -148,7 +166,7 @@ def _only(found: set[bytes]) -> bytes | None:
 
 
 def _at_remote(txn: Txn, digest: str) -> bytes | None:
-    """The repository with this remote; none where that is a path, which names the folder that it leads to as well."""
+    """The repository with this remote; none where that leads somewhere on this machine, and so is a place of it as well."""
     uid = txn.setting(f"repo/{REMOTE}/{digest}")
     is_path = txn.setting(f"repo/common/{digest}") is not None
     return None if uid is None or len(uid) != UID_BYTES or is_path else uid
@@ -171,8 +189,8 @@ def _is_own(txn: Txn, uid: bytes) -> bool:
     return txn.setting(f"repo/about/{uid_text(uid)}") is not None
 
 
-def _are_many(txn: Txn, begin: str) -> bool:
-    return len(list(islice(txn.settings(begin), REPOSITORY_NAMES_MAX))) == REPOSITORY_NAMES_MAX
+def _are_many(txn: Txn, begin: str, most: int) -> bool:
+    return len(list(islice(txn.settings(begin), most))) == most
 
 
 def _uid(text: str) -> bytes | None:

@@ -1,0 +1,545 @@
+"""What an export may say of repositories and numbers that is false, odd or too much, by what docs/export.md promises of it."""
+
+import base64
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memd_client import api
+from memd_daemon import limits
+from memd_daemon.model.ids import uid_text
+from memd_daemon.store.backup_refused import ImportWrong, NotAnExport
+from memd_daemon.store.check import verify
+from memd_daemon.store.log_read import LogSnapshot
+from tests.service.desk import Desk, context_of, git, make_repo
+from tests.service.test_exchange_repos import (
+    FOUND,
+    RULE,
+    TRAP,
+    another,
+    clone,
+    desk_in,
+    export_of,
+    facts,
+    holds,
+    with_facts,
+)
+from tests.store.exchanging import (
+    as_lines,
+    backed_up,
+    first,
+    imported,
+    lines_of,
+    notes_of,
+    opened,
+    quick_folder,
+    restore_into,
+    sealed,
+)
+from tests.store.making import event, foreign_commit, fresh_uid, recorded
+
+HOST = "git@git.example.org:tools/{}.git"
+MINE = "Mine alone."
+
+
+class Shop:
+    """Repositories that never change, and homes and exports of them that are made once and copied."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.base = make_repo(root / "base")
+        self.app = clone(self.base, root / "app", HOST.format("app"))
+        self.later = clone(self.base, root / "later", HOST.format("later"))
+        self.plain = another(root / "plain")
+        self.written = cache(self._written)
+        self.lived = cache(self._lived)
+
+    def with_remote(self, remote: str) -> Path:
+        return clone(self.base, self.fresh(), remote)
+
+    def fresh(self) -> Path:
+        return self.root / f"n{len(list(self.root.iterdir()))}"
+
+    def _written(self, remote: str) -> bytes:
+        repo = clone(self.base, self.fresh(), remote)
+        with desk_in(self.root / f"{repo.name}-home", repo) as desk:
+            desk.remember(RULE, kind="directive")
+            desk.remember(TRAP, kind="gotcha", anchors=["app.py"], priority="high")
+            desk.remember(FOUND)
+            return export_of(desk)
+
+    def _lived(self, repo: Path) -> Path:
+        home = self.fresh()
+        with desk_in(home, repo) as desk:
+            desk.remember(MINE)
+        return home
+
+    def home(self, to: Path, *repos: Path) -> Path:
+        """A home of somebody who has written a note in each."""
+        home = to / "home"
+        shutil.copytree(self.lived(repos[0]), home)
+        for repo in repos[1:]:
+            with desk_in(home, repo) as desk:
+                desk.remember(MINE + str(repo))
+        return home
+
+    def row(self, repo: Path, family: str) -> tuple[str, bytes]:
+        return next((n, v) for n, v in facts(self.lived(repo)).items() if n.startswith(f"repo/{family}/"))
+
+    def uid(self, repo: Path) -> bytes:
+        return self.row(repo, "common")[1]
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Shop]:
+    with quick_folder() as root:
+        yield Shop(root)
+
+
+def their_uid(raw: bytes) -> bytes:
+    line = next(one for one in lines_of(raw) if one.get("name", "").startswith("repo/common/"))
+    return base64.b64decode(line["value"])
+
+
+def listed(desk: Desk, **words: Any) -> list[str]:
+    return [one.content for one in desk.ask(api.ListNotes(cwd=str(desk.repo), **words)).notes]
+
+
+def told(home: Path, repo: Path, session: str = "s1") -> bool:
+    with desk_in(home, repo) as desk:
+        return holds(desk, session)
+
+
+def sees(home: Path, repo: Path) -> list[str]:
+    with desk_in(home, repo) as desk:
+        return listed(desk)
+
+
+# --- remotes
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "same"),
+    [
+        ("HTTPS://GIT.Example.ORG/tools/app.git", HOST.format("app"), True),
+        ("https://git.example.org/tools/app/", HOST.format("app"), True),
+        ("ssh://git@git.example.org/tools/app.git#frag", "ssh://git@git.example.org/tools/app.git", True),
+        ("https://a:p%40ss@git.example.org/tools/app", HOST.format("app"), True),
+        ("https://git.example.org/Tools/App.git", "https://git.example.org/tools/app.git", False),
+        ("https://git.example.org/tools/caf\u00e9", "https://git.example.org/tools/cafe", False),
+        ("https://git.example.org/tools/../tools/app", "https://git.example.org/tools/../other/app", False),
+        ("git@git.localhost:tools/app.git", "git@git.localhost:tools/app.git", False),
+        ("https://[2001:db8::1]/tools/app", "https://[2001:db8::2]/tools/app", False),
+        ("git@localhost:tools/app.git", "git@localhost:tools/app.git", False),
+        ("http://localhost:3000/tools/app.git", "http://localhost:3000/tools/app.git", False),
+        ("http://127.0.0.1:3000/tools/app.git", "http://127.0.0.1:3000/tools/app.git", False),
+        ("http://[::1]:3000/tools/app.git", "http://[::1]:3000/tools/app.git", False),
+        ("file://localhost/srv/app.git", "file://localhost/srv/app.git", False),
+        ("file://server/srv/app.git", "/srv/app.git", False),
+        ("../app.git", "../app.git", False),
+        ("./odd:app.git", "./odd:app.git", False),
+        ("~/git/app.git", "~/git/app.git", False),
+        ("ext::sh -c cat% app", "ext::sh -c cat% app", False),
+        ("https://", "https://", False),
+        ("git@:tools/app", "git@:tools/app", False),
+    ],
+)
+def test_a_remote_is_one_on_a_host(shop: Shop, tmp_path: Path, theirs: str, ours: str, same: bool) -> None:
+    """However it is written; what leads to this machine, or nowhere, leads elsewhere on another one."""
+    repo = shop.with_remote(ours)
+    home = shop.home(tmp_path, repo)
+    imported(home, shop.written(theirs))
+    assert told(home, repo) == same
+
+
+# --- claims
+
+
+def claims(shop: Shop, raw: bytes) -> dict[str, list[tuple[str, bytes]]]:
+    remote, later = shop.row(shop.app, "remote")[0], shop.row(shop.later, "remote")[0]
+    root = shop.row(shop.base, "root")[0].rsplit("/", 1)[0]
+    it, mine, store = their_uid(raw), shop.uid(shop.app), bytes.fromhex(lines_of(raw)[0]["store"])
+    t = uid_text
+    return {
+        "my uid has another's remote": [(later, mine)],
+        "my uid has another's remote, as a third store said": [(f"repo/theirs/{t(mine)}/{later[5:]}", b"t" * 16)],
+        "my uid is the same as another": [(f"repo/same/{t(mine)}", it)],
+        "the null uid": [(remote, bytes(16)), (later, b"\xff" * 16)],
+        "the store's own uid": [(remote, store), (later, store)],
+        "a decision": [(f"repo/same/{t(it)}", mine)],
+        "decisions in a circle": [(f"repo/same/{t(it)}", b"x" * 16), (f"repo/same/{t(b'x' * 16)}", it)],
+        "a decision of itself": [(f"repo/same/{t(it)}", it), (f"repo/same/{t(mine)}", mine)],
+        "a path that is mine": [(shop.row(shop.app, "common")[0], it)],
+        "first commits with a strange remote": [(f"{root}/{t(it)}", it)],
+        "a strange form": [(remote.upper(), it), (remote + "/", it), (remote + "\0", it), (remote + " ", it)],
+        "a setting": [("stop", b"1"), ("same/x", b"s" * 16), (f"same/{t(it)}", mine)],
+        "as a third store said, in capitals": [(f"repo/theirs/{t(it).upper()}/{remote[5:]}", b"t" * 16)],
+    }
+
+
+@pytest.mark.parametrize("what", [
+    "my uid has another's remote", "my uid has another's remote, as a third store said", "my uid is the same as another",
+    "the null uid", "the store's own uid", "a decision", "decisions in a circle", "a decision of itself", "a path that is mine",
+    "first commits with a strange remote", "a strange form", "a setting", "as a third store said, in capitals",
+])  # fmt: skip
+def test_no_false_word_moves_a_note(shop: Shop, tmp_path: Path, what: str) -> None:
+    """The colleague's repository is a strange one: its notes hold in none of mine, and mine stay where they are."""
+    raw = shop.written(HOST.format("strange"))
+    home = shop.home(tmp_path, shop.app)
+    before = facts(home)
+    imported(home, with_facts(raw, *claims(shop, raw)[what]), skip_wrong=True)
+    assert {k: v for k, v in facts(home).items() if k in before} == before
+    assert not told(home, shop.app)
+    assert MINE in sees(home, shop.app)
+    assert sees(home, shop.later) == []
+    with opened(home) as (store, _):
+        assert verify(store) == []
+
+
+def test_remotes_that_are_several_repositories_here_tell_nothing(shop: Shop, tmp_path: Path) -> None:
+    """One of theirs with the remotes of two of mine."""
+    raw = shop.written(HOST.format("strange"))
+    home = shop.home(tmp_path, shop.app, shop.later)
+    later = next(n for n in facts(home) if n.startswith("repo/remote/") and n != shop.row(shop.app, "remote")[0])
+    imported(home, with_facts(raw, *((n, their_uid(raw)) for n in (shop.row(shop.app, "remote")[0], later))))
+    assert [told(home, shop.app), told(home, shop.later)] == [False, False]
+
+
+def test_two_of_theirs_may_be_one_of_mine(shop: Shop, tmp_path: Path) -> None:
+    """As after a restore there, which had the repository get a uid once more."""
+    raw = shop.written(HOST.format("app"))
+    home = shop.home(tmp_path, shop.app)
+    imported(home, with_facts(raw, (shop.row(shop.app, "remote")[0], b"q" * 16)))
+    assert told(home, shop.app)
+
+
+def test_thousands_that_claim_one_repository_leave_room_for_a_colleague(shop: Shop, tmp_path: Path) -> None:
+    """By one export's own word, and as what third stores said to it."""
+    evil, raw = shop.written(HOST.format("strange")), shop.written(HOST.format("app"))
+    home = shop.home(tmp_path, shop.app)
+    remote = shop.row(shop.app, "remote")[0]
+    uids = [n.to_bytes(16, "big") for n in range(2000)]
+    heard = [(f"repo/theirs/{uid_text(one)}/{remote[5:]}", one[::-1]) for one in uids[1000:]]
+    imported(home, with_facts(evil, *((remote, one) for one in uids[:1000]), *heard))
+    with opened(home) as (store, _), store.read() as snapshot:
+        assert isinstance(snapshot, LogSnapshot)
+        names = [len(one) for one in snapshot.other_names().values()]
+    assert names == [limits.REPOSITORY_NAMES_HEARD_MAX]
+    imported(home, raw)
+    assert told(home, shop.app)
+
+
+def test_what_is_said_of_one_repository_is_bounded(shop: Shop, tmp_path: Path) -> None:
+    """All of it is looked at on the way to an answer, when one of its remotes is first seen here."""
+    raw = shop.written(HOST.format("app"))
+    home = shop.home(tmp_path, shop.plain)
+    crowd = [(f"repo/remote/{n:032x}", their_uid(raw)) for n in range(limits.REPOSITORY_SAID_MAX + 50)]
+    imported(home, with_facts(raw, *crowd))
+    with opened(home) as (store, _), store.read() as snapshot:
+        said = list(snapshot.settings(f"repo/theirs/{uid_text(their_uid(raw))}/"))
+    assert len(said) == limits.REPOSITORY_SAID_MAX
+
+
+def test_a_false_word_that_came_first_is_the_one_that_is_heard(shop: Shop, tmp_path: Path) -> None:
+    """It keeps the colleague's notes waiting, which is a loss; the other way would take them somewhere."""
+    evil, raw = shop.written(HOST.format("strange")), shop.written(HOST.format("app"))
+    home = shop.home(tmp_path, shop.app)
+    imported(home, with_facts(evil, ("repo/remote/" + "0" * 32, their_uid(raw))))
+    imported(home, raw)
+    assert not told(home, shop.app)
+
+
+# --- orders
+
+
+def test_a_decision_outlives_a_second_copy(shop: Shop, tmp_path: Path) -> None:
+    """A second repository with those first commits comes after the decision."""
+    raw = shop.written("")
+    repo = clone(shop.base, tmp_path / "mine")
+    home = shop.home(tmp_path, repo)
+    imported(home, raw)
+    copy = clone(shop.base, tmp_path / "copy")
+    assert told(home, repo)
+    assert not told(home, copy)
+    assert told(home, repo, "s2")
+
+
+def test_a_decision_outlives_its_remote(shop: Shop, tmp_path: Path) -> None:
+    """The repository moved to another host since."""
+    raw = shop.written(HOST.format("app"))
+    repo = clone(shop.base, tmp_path / "mine", HOST.format("app"))
+    home = shop.home(tmp_path, repo)
+    imported(home, raw)
+    git(repo, "remote", "set-url", "origin", HOST.format("elsewhere"))
+    assert told(home, repo)
+
+
+def test_another_remote_that_is_given_while_it_works(shop: Shop, tmp_path: Path) -> None:
+    """Nothing that was answered before outlives the decision."""
+    raw = shop.written(HOST.format("new"))
+    repo = clone(shop.base, tmp_path / "mine", HOST.format("old"))
+    home = shop.home(tmp_path, repo)
+    imported(home, raw)
+    with desk_in(home, repo) as desk:
+        assert not holds(desk)
+        assert desk.ask(api.Decisions(cwd=str(repo))).found == []
+        git(repo, "remote", "set-url", "origin", HOST.format("new"))
+        assert holds(desk, "s2")
+        assert MINE in listed(desk)
+
+
+@pytest.mark.parametrize("how", ["subdirectory", "worktree", "prompt", "edit"])
+def test_whatever_sees_the_repository_first(shop: Shop, tmp_path: Path, how: str) -> None:
+    """What waited holds for the very event that came with it."""
+    raw = shop.written(HOST.format("app"))
+    repo = clone(shop.base, tmp_path / "mine", HOST.format("app"))
+    home = shop.home(tmp_path, shop.plain)
+    imported(home, raw)
+    where = repo
+    if how == "worktree":
+        git(repo, "worktree", "add", "-q", str(tmp_path / "tree"))
+        where = tmp_path / "tree"
+    with desk_in(home, where) as desk:
+        if how == "subdirectory":
+            (repo / "sub").mkdir()
+            desk.repo = repo / "sub"
+            assert RULE in context_of(desk.start("s0"))
+            desk.repo = repo
+        elif how == "prompt":
+            desk.prompt("hello", "s0")
+        elif how == "edit":
+            assert TRAP in desk.edit("app.py", "s0")
+        assert holds(desk)
+
+
+def test_more_of_the_same_store(shop: Shop, tmp_path: Path) -> None:
+    """A later export of it, and then the first one again."""
+    repo = clone(shop.base, tmp_path / "anna", HOST.format("app"))
+    with desk_in(tmp_path / "a", repo) as desk:
+        desk.remember(RULE, kind="directive")
+        desk.remember(TRAP, kind="gotcha", anchors=["app.py"], priority="high")
+        one = export_of(desk)
+        desk.remember(FOUND)
+        two = export_of(desk)
+    home = shop.home(tmp_path, shop.app)
+    imported(home, one)
+    assert RULE in sees(home, shop.app)
+    imported(home, two)
+    assert told(home, shop.app)
+    before = facts(home)
+    assert imported(home, one).kept == ""
+    assert facts(home) == before
+
+
+def test_there_and_back(shop: Shop, tmp_path: Path) -> None:
+    """A -> B -> A -> B: every one of both holds at both, once, and B's correction of A's note is told at A."""
+    mine, theirs = (clone(shop.base, tmp_path / n, HOST.format("app")) for n in ("mine", "theirs"))
+    a, b = tmp_path / "a", tmp_path / "b"
+    with desk_in(a, mine) as desk:
+        desk.remember("Anna's first.")
+        desk.remember("Anna's wrong one.")
+        raw = export_of(desk)
+    with desk_in(b, theirs) as desk:
+        desk.remember("Bert's first.")
+    imported(b, raw)
+    with desk_in(b, theirs) as desk:
+        ids = {one.content: one.id for one in desk.ask(api.ListNotes(cwd=str(theirs))).notes}
+        desk.remember("Bert knows better than the wrong one.", contradicts=str(ids["Anna's wrong one."]))
+        desk.act("amend", ids["Anna's first."], tags=["seen"], scope="repo")
+        raw = export_of(desk)
+    before = facts(a)
+    every = ["Anna's first.", "Anna's wrong one.", "Bert knows better than the wrong one.", "Bert's first."]
+    for home, repo in ((a, mine), (b, theirs), (a, mine)):
+        imported(home, raw)
+        with desk_in(home, repo) as desk:
+            assert sorted(listed(desk)) == every
+            assert listed(desk, revoked=True) == ["Anna's wrong one."]
+            assert verify(desk.daemon.parts.store) == []
+            raw = export_of(desk)
+    assert {name: value for name, value in facts(a).items() if name in before} == before
+
+
+@pytest.mark.parametrize("when", ["before the import", "after it"])
+def test_a_restore_and_the_import_again(shop: Shop, tmp_path: Path, when: str) -> None:
+    """Notes go and come with the store that has them; none comes under the number of another."""
+    raw = shop.written(HOST.format("app"))
+    home, backup = shop.home(tmp_path, shop.app), tmp_path / "b.backup"
+    if when == "before the import":
+        backed_up(home, backup)
+    imported(home, raw)
+    numbers = {note.uid: n for n, note in notes_of(home).items()}
+    if when == "after it":
+        backed_up(home, backup)
+    assert told(home, shop.app)
+    restore_into(home, backup)
+    assert told(home, shop.app, "s2") == (when == "after it")
+    imported(home, raw)
+    assert told(home, shop.app, "s3")
+    again = {note.uid: n for n, note in notes_of(home).items()}
+    for uid, n in again.items():
+        assert numbers.get(uid, n) == n or n not in numbers.values()
+    with opened(home) as (store, _):
+        assert verify(store) == []
+
+
+def test_outside_git(shop: Shop, tmp_path: Path) -> None:
+    """A directory that is no repository has nothing of it until it becomes the clone."""
+    place = tmp_path / "place"
+    place.mkdir()
+    raw = shop.written("")
+    home = shop.home(tmp_path, shop.plain)
+    imported(home, raw)
+    assert sees(home, place) == []
+    git(place, "init", "-q")
+    assert sees(home, place) == []
+    git(place, "remote", "add", "origin", HOST.format("app"))
+    imported(home, shop.written(HOST.format("app")))
+    assert RULE in sees(home, place)
+
+
+def test_an_empty_repository_of_mine(shop: Shop, tmp_path: Path) -> None:
+    """No remote, no commit: it is mine all the same."""
+    place = tmp_path / "place"
+    place.mkdir()
+    git(place, "init", "-q")
+    home = shop.home(tmp_path, shop.plain, place)
+    uid = next(v for n, v in facts(home).items() if n.startswith("repo/common/") and v != shop.uid(shop.plain))
+    raw = shop.written(HOST.format("strange"))
+    imported(home, with_facts(raw, (shop.row(shop.later, "remote")[0], uid)))
+    assert sees(home, shop.later) == []
+    assert MINE + str(place) in sees(home, place)
+
+
+# --- what a note says of its scope
+
+
+@pytest.mark.parametrize(
+    "shape", ["repo:{}/", "repo:{} ", "repo:{}x", "REPO:{}", "repo:", "session:{}", "repo:{}\0", "repo:*"]
+)
+@pytest.mark.parametrize("upper", [False, True])
+def test_a_scope_that_looks_like_it_is_not_it(shop: Shop, tmp_path: Path, shape: str, upper: bool) -> None:
+    """Nor does it break what lists all scopes."""
+    raw = shop.written(HOST.format("app"))
+    text = uid_text(their_uid(raw))
+    scope = shape.format(text.upper() if upper else text)
+    lines = lines_of(raw)
+    origin = b"\xff" * 16
+    made = event("recorded", fresh_uid(), recorded(scope=scope, kind="directive"))
+    commit = foreign_commit([(made, b"")], origin=origin, seq=1, hlc=1 << 60, store=bytes.fromhex(lines[0]["store"]))
+    at = first(lines, "fact")
+    lines[at:at] = as_lines(commit, origin)
+    home = shop.home(tmp_path, shop.app)
+    imported(home, sealed(lines), skip_wrong=True)
+    with desk_in(home, shop.app) as desk:
+        assert holds(desk)
+        with desk.daemon.parts.store.read() as snapshot:
+            id_ = snapshot.id_of(made.note)
+        assert id_ not in [one.id for one in desk.ask(api.ListNotes(cwd=str(shop.app))).notes]
+        assert desk.ask(api.ListNotes(cwd=str(shop.app), all_scopes=True)).notes
+        assert desk.recall("linter", all_scopes=True).found
+
+
+def test_what_goes_by_scope_goes_by_all_of_its_names(shop: Shop, tmp_path: Path) -> None:
+    """Decisions, what was superseded here or before it came, here and by all scopes."""
+    repo = clone(shop.base, tmp_path / "anna", HOST.format("app"))
+    with desk_in(tmp_path / "a", repo) as desk:
+        desk.remember("We keep the lock in the resolver.", kind="decision")
+        desk.remember(TRAP, kind="gotcha", anchors=["app.py"])
+        raw = export_of(desk)
+    home = shop.home(tmp_path, shop.plain)
+    imported(home, raw)
+    mine = clone(shop.base, tmp_path / "mine", HOST.format("app"))
+    with desk_in(home, mine) as desk:
+        found = desk.ask(api.Decisions(cwd=str(mine))).found
+        assert [one.note.content for one in found] == ["We keep the lock in the resolver."]
+        assert TRAP in [one.note.content for one in desk.recall("add called from C").found]
+        id_ = found[0].note.id
+        words = "We keep the lock in the store, not in the resolver."
+        made = desk.remember(words, kind="decision", supersedes=str(id_))
+        assert [one.note.id for one in desk.ask(api.Decisions(cwd=str(mine))).found] == [id_, made.id]
+        both = [one.note.id for one in desk.recall("lock in the resolver", superseded=True).found]
+        assert {id_, made.id} <= set(both)
+        assert id_ not in [one.note.id for one in desk.recall("lock in the resolver").found]
+        raw = export_of(desk)
+    third = shop.fresh()
+    shutil.copytree(shop.lived(shop.app), third)
+    imported(third, raw)  # a note that was out of the working set before it came
+    with desk_in(third, shop.app) as desk:
+        assert words in [one.note.content for one in desk.recall("lock in the resolver").found]
+        asked = desk.recall("lock in the resolver", superseded=True, all_scopes=True).found
+        here = desk.recall("lock in the resolver", superseded=True).found
+        old = "We keep the lock in the resolver."
+        assert [old in [one.note.content for one in found] for found in (asked, here)] == [True, True]
+
+
+# --- numbers
+
+
+TOO_MANY = limits.IMPORT_STRETCHES_MAX + 1
+
+
+@pytest.mark.parametrize(
+    "passed",
+    [
+        [[0, 0]], [[5, 4]], [[-3, -1]], [[4, 4], [4, 4]], [[4, 6], [5, 9]], [[9, 9], [4, 4]], [[4, 4.5]], [["4", "5"]], [[4]],
+        [4, 5], None, "x", [[4, True]], [[1 << 63, 1 << 64]], [[4, limits.IMPORT_NUMBER_MAX + 1]],
+        [[n, n] for n in range(4, 4 + 2 * TOO_MANY, 2)],
+    ],
+)  # fmt: skip
+def test_what_no_store_passes_over_is_wrong(shop: Shop, tmp_path: Path, passed: Any) -> None:
+    """Nothing is taken."""
+    with pytest.raises((ImportWrong, NotAnExport)):
+        imported(tmp_path / "home", passing(shop.written(""), passed))
+    assert not (tmp_path / "home" / "store").exists()
+
+
+@pytest.mark.parametrize("relation", ["same", "new"])
+@pytest.mark.parametrize(
+    ("passed", "expected"),
+    [
+        ([[1, 3]], 4),
+        ([[2, 2]], 4),
+        ([], 4),
+        ([[4, limits.IMPORT_NUMBER_MAX - 1]], limits.IMPORT_NUMBER_MAX),
+        ([[4, limits.IMPORT_NUMBER_MAX]], limits.IMPORT_NUMBER_MAX + 1),
+    ],
+)
+def test_no_stretch_hides_a_note_or_keeps_the_next_from_an_export(
+    shop: Shop, tmp_path: Path, passed: Any, expected: int, relation: str
+) -> None:
+    """Whatever it covers, and up to the last number that a line may give: what is written then comes back by an export."""
+    raw, home = shop.written(""), tmp_path / "home"
+    if relation == "same":
+        imported(home, raw)
+    imported(home, passing(raw, passed))
+    with desk_in(home, shop.plain) as desk:
+        made = [desk.remember(words).id for words in ("The next one.", "Deploys go through staging.")]
+        assert made == [expected, expected + 1]
+        assert verify(desk.daemon.parts.store) == []
+        again = export_of(desk)
+    imported(tmp_path / "again", again)
+    assert sorted(notes_of(tmp_path / "again")) == [1, 2, 3, *made]
+
+
+def test_stretches_of_several_exports_are_no_more_than_one_can_tell(shop: Shop, tmp_path: Path) -> None:
+    """Else what this home exports would be refused, with all its notes."""
+    raw, home = shop.written(""), tmp_path / "home"
+    most = limits.IMPORT_STRETCHES_MAX
+    imported(home, passing(raw, [[n, n] for n in range(4, 4 + 2 * most, 2)]))
+    with pytest.raises(ImportWrong):
+        imported(home, passing(raw, [[1_000_000, 1_000_000]]))
+    with desk_in(home, shop.plain) as desk:
+        again = export_of(desk)
+    imported(tmp_path / "again", again)
+    assert sorted(notes_of(tmp_path / "again")) == [1, 2, 3]
+
+
+def passing(raw: bytes, passed: Any) -> bytes:
+    """The export with these stretches in its first line."""
+    lines = lines_of(raw)
+    lines[0] |= {"format": 2, "passed": passed}
+    return sealed(lines)
