@@ -292,6 +292,23 @@ def test_another_remote_that_is_given_while_it_works(shop: Shop, tmp_path: Path)
         assert MINE in listed(desk)
 
 
+@pytest.mark.parametrize("when", ["before the import", "after it"])
+def test_a_remote_on_one_side_alone_tells_nothing_whenever_it_came(shop: Shop, tmp_path: Path, when: str) -> None:
+    """Its first commits are known here from the time when it had none; what was decided by them then stays."""
+    raw = shop.written("")
+    repo = clone(shop.base, tmp_path / "mine")
+    home = tmp_path / "home"
+    for number, remote in enumerate(("", HOST.format("mine"))):
+        if remote and when == "after it":
+            imported(home, raw)
+        if remote:
+            git(repo, "remote", "add", "origin", remote)
+        with desk_in(home, repo) as desk:
+            desk.remember(f"Mine {number}.")
+    imported(home, raw)
+    assert told(home, repo) == (when == "after it")
+
+
 @pytest.mark.parametrize("how", ["subdirectory", "worktree", "prompt", "edit"])
 def test_whatever_sees_the_repository_first(shop: Shop, tmp_path: Path, how: str) -> None:
     """What waited holds for the very event that came with it."""

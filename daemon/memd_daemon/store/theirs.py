@@ -7,7 +7,7 @@ What an export says of a repository stands in no chain and is signed by nobody, 
     theirs/<family>/<digest>/<theirs>        the same                        the way back, put with it
 
 and it serves for one thing: to decide, once, that the repository is one of this store's (scoped.py, `repo/same/<theirs>`), as
-repos.py matches a directory: **by the remote; else, where it has none, by its first commits.** By nothing else, and never by a
+repos.py matches a directory: **by the remote; else, where neither has one, by its first commits.** By nothing else, and never by a
 guess:
 
 - A remote is one that hosts name. One that is a path, or that leads to this very machine, may be another repository on another
@@ -158,7 +158,8 @@ def _ours(txn: Txn, theirs: str) -> bytes | None:
     if any(_is_shared(txn, digest, store) for digest, store in roots):
         return None
     sharing = (uid for digest, _ in roots for _, uid in txn.settings(f"repo/{ROOT}/{digest}/"))
-    return _only({uid for uid in sharing if len(uid) == UID_BYTES})
+    ours = _only({uid for uid in sharing if len(uid) == UID_BYTES})
+    return None if ours is None or _has_remote(txn, ours) else ours
 
 
 def _only(found: set[bytes]) -> bytes | None:
@@ -170,6 +171,11 @@ def _at_remote(txn: Txn, digest: str) -> bytes | None:
     uid = txn.setting(f"repo/{REMOTE}/{digest}")
     is_path = txn.setting(f"repo/common/{digest}") is not None
     return None if uid is None or len(uid) != UID_BYTES or is_path else uid
+
+
+def _has_remote(txn: Txn, ours: bytes) -> bool:
+    """Whether it was given one: its first commits are known from before, and a fork of them may have none."""
+    return any(uid == ours for _, uid in txn.settings(f"repo/{REMOTE}/"))
 
 
 def _is_shared(txn: Txn, root: str, store: bytes) -> bool:
