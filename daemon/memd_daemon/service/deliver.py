@@ -301,7 +301,11 @@ class Deliverer:
             under = under_settings(self._parts, snapshot, call)
             return under, *self._weigh(snapshot, ledger, under, context, harness)
 
-        call, owed, own = self._parts.look(weigh)
+        if call.event.moment in FILE_MOMENTS and not is_owed(context, self._parts.now_ms()):
+            call, owed, own = self._parts.look(weigh)
+        else:  # a bundle, or what a prompt finds, asks for more than is known
+            with self._parts.store.read() as snapshot:
+                call, owed, own = weigh(snapshot)
         return self._told(call, context, owed, own)
 
     def _weigh(

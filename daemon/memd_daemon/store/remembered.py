@@ -62,7 +62,8 @@ class Told(NamedTuple):
 
     @property
     def size(self) -> int:
-        return sum(len(known) for known in self._asdict().values())
+        in_turns = len(self.turns) + len(self.tokens) + len(self.holds)
+        return in_turns + len(self.epochs) + len(self.moves) + len(self.contexts)
 
 
 class Remembered:
