@@ -14,6 +14,7 @@ from memd_daemon.model.delivery import (
 )
 from memd_daemon.store import ledger as rows_of_ledger
 from memd_daemon.store.ledger_port import Ledger
+from memd_daemon.store.remembered import Remembered
 
 A, B = b"a" * 16, b"b" * 16
 OLD, NEW = b"old" + bytes(13), b"new" + bytes(13)
@@ -35,6 +36,11 @@ def delivery(request: bytes, *notes: tuple[bytes, bytes], **fields: object) -> D
 def hold(**fields: object) -> Hold:
     given: dict[str, object] = {"at": 100, "session": "s", "turn": "1", "paths": ("p",), "notes": (A,)}
     return Hold(**(given | fields))  # type: ignore[arg-type]  # decoding checks the fields
+
+
+def rows_of(ledger: Ledger) -> Remembered:
+    """What it keeps of its rows."""
+    return ledger._remembered  # type: ignore[attr-defined,no-any-return]  # every adapter here is over tables
 
 
 class LedgerContract:
@@ -192,6 +198,57 @@ class LedgerContract:
             pass
         with pytest.raises(RuntimeError):
             unasked.turn_notes("s", "", "another")
+
+    @pytest.mark.parametrize("write", ["offer", "receipt", "settle", "context", "moved", "prune"])
+    def test_no_session_s_write_leaves_an_old_answer_to_itself_or_to_others(self, ledger: Ledger, write: str) -> None:
+        """Whatever was asked before it, of whichever session: the answers behind it are the rows'."""
+
+        def asked() -> list[object]:
+            return [
+                answer
+                for session in ("s", "other", "")
+                for answer in (
+                    ledger.context(session, ""),
+                    ledger.standing(session, "", 0),
+                    ledger.held_for(session, "", 0),
+                    ledger.turn_notes(session, "", "1"),
+                    ledger.turn_tokens(session, "1", "edit"),
+                    ledger.hold(session, "", "1"),
+                    ledger.sent(session, "", 0, "1"),
+                    ledger.moved_from("/r", "new.py"),
+                )
+            ]
+
+        for session in ("s", "other"):
+            context = Context(session=session, turns=1, last_at=5)
+            ledger.offer(delivery(session.encode(), (A, OLD), session=session), b"", context)
+        asked()
+        again = delivery(b"2", (A, NEW), (B, NEW), held=True, hold=hold())
+        {
+            "offer": lambda: ledger.offer(again, b"", Context(session="s", turns=2)),
+            "receipt": lambda: ledger.receipt(b"s"),
+            "settle": lambda: ledger.settle(hold(), HoldOutcome.REPEATED, 200),
+            "context": lambda: ledger.put_context(Context(session="other", turns=3)),
+            "moved": lambda: ledger.put_moved("/r", "new.py", "old.py"),
+            "prune": lambda: ledger.prune(10**15, lambda uid: True, lambda: None),
+        }[write]()
+        told = asked()
+        rows_of(ledger).forget()
+        assert told == asked()
+
+    def test_what_is_known_of_a_session_outlives_the_writes_of_others(self, ledger: Ledger) -> None:
+        """The very same objects, by which a decision about them is known again."""
+        ledger.offer(delivery(b"1", (A, OLD)), b"")
+        ledger.receipt(b"1")
+        standing, notes = ledger.standing("s", "", 0), ledger.turn_notes("s", "", "1")
+        other = Context(session="other")
+        ledger.offer(delivery(b"2", (B, OLD), session="other"), b"", other)
+        ledger.receipt(b"2")
+        ledger.put_context(other)
+        assert ledger.standing("s", "", 0) is standing
+        assert ledger.turn_notes("s", "", "1") is notes
+        ledger.offer(delivery(b"3", (B, OLD)), b"")
+        assert ledger.standing("s", "", 0) == {A: OLD, B: OLD}
 
     def test_of_a_turn_s_notes_those_were_sent_that_stand(self, ledger: Ledger) -> None:
         """An offer that was lost, and what stood before a compaction, may be sent again."""

@@ -55,7 +55,7 @@ class TableLedger(FlagRows, BurstRows):
 
     def put_context(self, context: Context) -> None:
         self._keeper.writing(lambda kv: _put_context(kv, context))
-        self._remembered.forget_contexts()
+        self._remembered.forget_contexts(context.session)
 
     def contexts(self, *, live_since: int = 0) -> Iterator[Context]:
         """Contexts that were heard of at ``live_since`` (UTC, Unix ms) or later, ended ones among them."""
@@ -74,7 +74,7 @@ class TableLedger(FlagRows, BurstRows):
             _offer(kv, delivery, reply)
 
         self._keeper.writing(work)
-        self._remembered.forget()
+        self._remembered.forget_session(delivery.session)
 
     def put_asked(self, delivery: Delivery) -> None:
         """Records what the answer to a question showed."""
@@ -83,7 +83,7 @@ class TableLedger(FlagRows, BurstRows):
     def receipt(self, request: bytes) -> Delivery | None:
         delivery = self._keeper.writing(lambda kv: _receipt(kv, request))
         if delivery is not None:
-            self._remembered.forget()
+            self._remembered.forget_session(delivery.session)
         return delivery
 
     def replied(self, request: bytes) -> bytes | None:
@@ -174,7 +174,7 @@ class TableLedger(FlagRows, BurstRows):
     def settle(self, hold: Hold, outcome: HoldOutcome, at: int) -> None:
         """What came of a hold. The first word on it stays."""
         self._keeper.writing(lambda kv: _settle(kv, hold, outcome, at))
-        self._remembered.forget()
+        self._remembered.forget_session(hold.session)
 
     # --- clients and files
 

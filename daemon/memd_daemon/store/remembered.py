@@ -1,16 +1,20 @@
 """What was read of the ledger before, kept until something is written that may have changed it.
 
-A snapshot takes the tables of its time along and fills them; a write puts new ones in their place. So what a snapshot from before a
-write reads late never stands for what is there after it.
+A snapshot takes the tables of its time along and fills them; a write puts new ones in their place, without what it may have
+changed. So what a snapshot from before a write reads late never stands for what is there after it. One session's deliveries leave
+what is known of the others: a hundred rows of an edited file are not read again because a session has started elsewhere.
 """
 
 import threading
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
 from memd_daemon.limits import TOLD_KNOWN_MAX
 from memd_daemon.model.delivery import Context, Hold
+from memd_daemon.store import keys
+
+T = TypeVar("T")
 
 
 class Standing(msgspec.Struct, frozen=True, array_like=True):
@@ -79,10 +83,20 @@ class Remembered:
         with self._lock:
             self._told = Told({}, {}, {}, {}, {}, {})
 
-    def forget_contexts(self) -> None:
-        """After a write of contexts alone."""
+    def forget_session(self, session: str) -> None:
+        """After a write about one session: what is known of others, and of where files were, stands."""
+        its = keys.digest16(session)
         with self._lock:
-            self._told = self._told._replace(contexts={})
+            told = self._told
+            epochs, turns, tokens, holds, contexts = (
+                _without(one, its) for one in (told.epochs, told.turns, told.tokens, told.holds, told.contexts)
+            )
+            self._told = Told(epochs, turns, tokens, holds, told.moves.copy(), contexts)
+
+    def forget_contexts(self, session: str) -> None:
+        """After a write of the session's contexts alone."""
+        with self._lock:
+            self._told = self._told._replace(contexts=_without(self._told.contexts, keys.digest16(session)))
 
     @property
     def now(self) -> Told:
@@ -91,3 +105,8 @@ class Remembered:
         if told.size > TOLD_KNOWN_MAX:
             self.forget()
         return told
+
+
+def _without(known: dict[bytes, T], session: bytes) -> dict[bytes, T]:
+    """The rows of other sessions, whose keys begin otherwise. Copied first: a snapshot may fill them meanwhile."""
+    return {key: value for key, value in known.copy().items() if not key.startswith(session)}
