@@ -89,7 +89,7 @@ class Daemon:
             tags=tuple(tags),
             underway=underway,
             behind=Behind(underway),
-            reading=Behind(underway),
+            reading=Behind(underway, limits.RESULTS_WAITING_MAX),
         )
         ended.forget(home)
         parts.policies.look(parts)  # before the first answer: what it locks is locked from the beginning

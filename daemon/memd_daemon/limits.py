@@ -93,6 +93,8 @@ GIT_HISTORY_DEADLINE_S: Final = (
 )
 FLAGS_WAITING_MAX: Final = 10_000  # stale flags that are to be written: a few hundred bytes each
 BEHIND_WAITING_MAX: Final = 100  # pieces of work behind the answers
+BEHIND_WAITING_MAX_BYTES: Final = 64 * 1024 * 1024  # what they hold: of the largest messages four
+BEHIND_CROWDED: Final = 16  # pieces that wait: then hooks go first no more, or there would be no room for others
 BEHIND_YIELDS_MS: Final = 20  # a piece of work behind answers waits so long for hooks that are on their way
 HOOK_GONE_S: Final = 0.002  # after its answer until a hook's process has ended; then what waits behind hooks begins
 BEHIND_LINGERS_S: Final = 60  # its thread waits so long for more: beginning one costs a hook a millisecond
@@ -227,6 +229,9 @@ RESULTS_LATELY_MS: Final = 24 * 3600 * 1000  # a write outside any session is he
 RESULT_FIRST_S: Final = (
     0.1  # before a result is taken apart: the hooks of what was called beside it have passed by then
 )
+RESULTS_WAITING_MAX: Final = (
+    2_000  # to be taken apart: where one is left out, a note of its words would count as its writer's own
+)
 RESULT_STRETCH_WORDS: Final = 500  # taken apart at once, in half a millisecond
 RESULT_REST_S: Final = 0.0002  # then: enough for whoever waits for the interpreter to have it
 RESULTS_WAIT_S: Final = 5.0  # a write waits so long for results that have come and were not looked at yet
@@ -243,6 +248,7 @@ QUERY_VALUE_MAX_CHARS: Final = 15  # of an address's parameter: no secret in the
 IDLE_EXIT_S: Final = 8 * 3600  # without a session
 IDLE_LOOK_S: Final = 900.0  # between two looks at whether it is time: a shorter setting is heeded by then
 DESCRIPTORS_MAX: Final = 65_536  # more connections than a machine has processes
+LOOK_FAILED_S: Final = 60.0  # until one that failed is taken again: what it failed by may have passed
 DOOR_LOOK_S: Final = 2.0  # between two looks whether it can still be found: a command waits ten for a daemon
 STOP_GRACE_S: Final = 5.0  # work in flight is finished, then the daemon goes
 LEAVING_WAIT_S: Final = 15.0  # for the one that leaves, to be its successor: its grace, and what it still writes down

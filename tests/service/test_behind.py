@@ -2,6 +2,7 @@
 
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -185,3 +186,109 @@ def test_work_gives_way_between_its_parts(monkeypatch: pytest.MonkeyPatch) -> No
     underway.end()
     assert is_done.wait(30)
     assert order == ["hook", "work"]
+
+
+def test_what_waits_behind_work_that_ended_its_thread_is_done_and_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write relies on all that had come before it, whatever befell the first of it."""
+    behind, fails, goes_on, told, done = Behind(), threading.Event(), threading.Event(), threading.Event(), []
+    monkeypatch.setattr(threading, "excepthook", lambda _: told.set())
+
+    def failing() -> None:
+        fails.wait(30)
+        [].pop()
+
+    def slow() -> None:
+        goes_on.wait(0.2)  # longer than it takes to look, so that who does not wait is seen
+        done.append(1)
+
+    behind.add(failing)
+    behind.add(slow)
+    fails.set()
+    behind.join_added(30.0)
+    assert done == [1]
+    assert told.wait(30)
+
+
+def test_what_waits_behind_work_that_ended_its_thread_needs_nobody_to_add_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread begins."""
+    behind, fails, done, told = Behind(), threading.Event(), threading.Event(), threading.Event()
+    monkeypatch.setattr(threading, "excepthook", lambda _: told.set())
+
+    def failing() -> None:
+        fails.wait(30)
+        [].pop()
+
+    behind.add(failing)
+    behind.add(done.set)
+    fails.set()
+    assert done.wait(10)
+    assert told.wait(30)
+
+
+def test_a_hook_that_never_ends_keeps_nothing_from_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was added once begins when another hook has passed, though nothing is added any more."""
+    monkeypatch.setattr(limits, "BEHIND_YIELDS_MS", 3_600_000)
+    underway, done = Underway(), threading.Event()
+    behind = Behind(underway)
+    underway.begin()
+    behind.add(done.set)
+    assert not done.is_set()
+    monkeypatch.setattr(limits, "BEHIND_YIELDS_MS", -1)
+    underway.begin()
+    underway.end()
+    assert done.wait(10)
+
+
+def test_what_is_awaited_begins_while_hooks_are_on_their_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each piece that gave way would take its time from a write that waits for all of them."""
+    monkeypatch.setattr(limits, "BEHIND_YIELDS_MS", 3_600_000)
+    underway, done = Underway(), []
+    behind = Behind(underway)
+    underway.begin()
+    for number in range(3):
+        behind.add(partial(done.append, number))
+    behind.join_added(10.0)
+    assert done == [0, 1, 2]
+
+
+def test_where_many_wait_hooks_go_first_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There would be no room for what comes, and it would be left out."""
+    monkeypatch.setattr(limits, "BEHIND_YIELDS_MS", 3_600_000)
+    monkeypatch.setattr(limits, "BEHIND_CROWDED", 2)
+    underway, has_begun, goes_on, done = Underway(), threading.Event(), threading.Event(), threading.Event()
+    behind = Behind(underway)
+
+    def work() -> None:
+        has_begun.set()
+        goes_on.wait(30)
+        behind.give_way()
+        done.set()
+
+    behind.add(work)
+    assert has_begun.wait(10)
+    underway.begin()
+    behind.add(lambda: None)
+    behind.add(lambda: None)
+    goes_on.set()
+    assert done.wait(10)
+    underway.end()
+    behind.join(10.0)
+
+
+def test_a_queue_has_room_for_so_many_and_so_much_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first has room however large it is; what was done holds nothing."""
+    monkeypatch.setattr(limits, "BEHIND_WAITING_MAX_BYTES", 10)
+    has_begun, goes_on = threading.Event(), threading.Event()
+    behind = Behind(most=3)
+
+    def hold() -> None:
+        has_begun.set()
+        goes_on.wait(30)
+
+    assert behind.add(hold, 11)
+    assert has_begun.wait(10)
+    assert [behind.add(lambda: None, size) for size in (10, 1, 0, 0, 0)] == [True, False, True, True, False]
+    goes_on.set()
+    behind.join(10.0)
+    assert behind.add(lambda: None, 10)
+    behind.join(10.0)

@@ -15,6 +15,7 @@ What memd itself told is no document: its MCP tools are not looked at, and a not
 than that result (copied.py).
 """
 
+import logging
 import re
 import time
 from collections.abc import Iterator
@@ -35,6 +36,8 @@ from memd_daemon.service.repos import Place
 from memd_daemon.service.terms import silence_at
 from memd_hooks.events import Harness, HookEvent, ResultKind
 
+log: Final = logging.getLogger("memd.results")
+
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _NUMBERED: Final = re.compile(r"^(?:[^\s:]{1,300}:)?[ \t]*\d+(?:[:|→-]|\t)", re.MULTILINE)
 """What stands before a line that a command prints with its number, or with its file and number."""
@@ -50,7 +53,9 @@ def heard(parts: Parts, harness: Harness, event: HookEvent, place: Place) -> Non
         return
     if not silence_at(parts.settings(), parts.now_ms(), place).rest:
         begins = time.monotonic() + limits.RESULT_FIRST_S
-        parts.reading.add(partial(_keep, parts, harness, event, place, parts.now_ms(), begins))
+        work = partial(_keep, parts, harness, event, place, parts.now_ms(), begins)
+        if not parts.reading.add(work, len(event.result) + len(event.tool_input)):
+            log.warning("a tool's result was left out: too many wait")
 
 
 def _keep(parts: Parts, harness: Harness, event: HookEvent, place: Place, now_ms: int, begins: float) -> None:
