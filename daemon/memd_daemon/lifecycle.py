@@ -116,11 +116,12 @@ def run(home: Path, opened: Callable[[Path], Daemon] = Daemon.open) -> None:
         if held.ended:
             log.warning("the daemon before this one (pid %d) did not answer, and was ended", held.ended)
         daemon = opened(home)
-        try:
-            _serve(home, daemon, held.door)
-        finally:
-            with _bounded(limits.LEAVE_MAX_S):
-                daemon.close()
+        with looks.heeding() as bell:  # until all is closed: who asks it to leave mostly says so twice
+            try:
+                _serve(home, daemon, held.door, bell)
+            finally:
+                with _bounded(limits.LEAVE_MAX_S):
+                    daemon.close()
     finally:
         _forget_address(home)
         held.free()
@@ -257,44 +258,39 @@ Stamp = tuple[int, int]
 """Device and inode: which file it is, whatever its name."""
 
 
-def _serve(home: Path, daemon: Daemon, lock: int) -> None:
+def _serve(home: Path, daemon: Daemon, lock: int, bell: looks.Bell) -> None:
     leaving = threading.Event()
     bound: Stamp | None = None
-    with looks.heeding() as bell:
 
-        def leave() -> None:
-            """From here on nobody finds this daemon. Safe to call from any thread."""
-            leaving.set()
-            _forget_address(home)
-            bell.ring()
+    def leave() -> None:
+        """From here on nobody finds this daemon. Safe to call from any thread."""
+        leaving.set()
+        _forget_address(home)
+        bell.ring()
 
-        server = Server(daemon.handlers(leave), daemon.hook, daemon.receipt, daemon.mcp.take, daemon.parts.underway)
-        path = socket_path(home)
-        try:
-            Path(path).unlink(missing_ok=True)
-            server.bind(path)
-            Path(path).chmod(0o600)
-            bound = _stamp(path)
-            _tell_address(home, path)
-            server.begin(leave)
-            daemon.begin()
-            log.info("serving, version %s", __version__)
-            idle = partial(_look_at_idle, server, daemon.idle_exit_s, leave)
-            looks.attend(
-                bell,
-                leaving,
-                leave,
-                (idle, partial(_look_at_store, daemon, leave), _door(home, path, lock, leaving, leave)),
-            )
-            server.finish()
-            log.info("stopping")
-        finally:
-            _forget_address(home)
-            if bound is not None and _stamp(path) == bound:  # else it is a successor's
-                with contextlib.suppress(OSError):  # as with the address
-                    Path(path).unlink()
-                _leave_short_place(home, path)
-            server.close()
+    server = Server(daemon.handlers(leave), daemon.hook, daemon.receipt, daemon.mcp.take, daemon.parts.underway)
+    path = socket_path(home)
+    try:
+        Path(path).unlink(missing_ok=True)
+        server.bind(path)
+        Path(path).chmod(0o600)
+        bound = _stamp(path)
+        _tell_address(home, path)
+        server.begin(leave)
+        daemon.begin()
+        log.info("serving, version %s", __version__)
+        idle = partial(_look_at_idle, server, daemon.idle_exit_s, leave)
+        store, door = partial(_look_at_store, daemon, leave), _door(home, path, lock, leaving, leave)
+        looks.attend(bell, leaving, leave, (idle, store, door))
+        server.finish()
+        log.info("stopping")
+    finally:
+        _forget_address(home)
+        if bound is not None and _stamp(path) == bound:  # else it is a successor's
+            with contextlib.suppress(OSError):  # as with the address
+                Path(path).unlink()
+            _leave_short_place(home, path)
+        server.close()
 
 
 def _look_at_idle(server: Server, idle_exit_s: Callable[[], int], leave: Callable[[], None]) -> float | None:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from memd_daemon import errors, limits
+from memd_daemon import limits
 
 log: Final = logging.getLogger("memd.lifecycle")
 
@@ -76,13 +76,13 @@ def attend(bell: Bell, leaving: threading.Event, leave: Callable[[], None], look
         for look in [look for look, when in due.items() if when <= time.monotonic()]:
             again_s = _taken(look)
             due[look] = math.inf if again_s is None else time.monotonic() + again_s
-        if bell.sleep(min(due.values(), default=math.inf) - time.monotonic()):
+        if not leaving.is_set() and bell.sleep(min(due.values(), default=math.inf) - time.monotonic()):
             leave()
 
 
 def _taken(look: Look) -> float | None:
     try:
         return look()
-    except (errors.MemdError, OSError):  # the daemon serves on without it
+    except Exception:  # whatever befalls a look, the daemon serves on; it may pass, and the log must not fill
         log.exception("a look has failed")
-        return None
+        return limits.LOOK_FAILED_S

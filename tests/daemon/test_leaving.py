@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memd_client import address
-from memd_daemon import errors, holder, lifecycle, limits
+from memd_daemon import ended, errors, holder, lifecycle, limits, looks
 
 
 @pytest.fixture
@@ -86,7 +86,8 @@ def test_the_address_goes_before_the_work_in_flight_is_finished(
     FakeServer.home, FakeServer.asks, FakeServer.found_while_finishing = home, [stops[how]], []
     held = holder.take(home)
     try:
-        lifecycle._serve(home, daemon, held.door)  # type: ignore[arg-type]
+        with looks.heeding() as bell:
+            lifecycle._serve(home, daemon, held.door, bell)  # type: ignore[arg-type]
     finally:
         held.free()
     assert FakeServer.found_before
@@ -222,3 +223,33 @@ def test_a_runtime_folder_that_will_not_do_is_passed_over(
             monkeypatch.setattr(Path, "stat", stat_of)
             monkeypatch.setattr(Path, "mkdir", mkdir)
     assert Path(lifecycle.socket_path(home / ("n" * 120))).parent.parent == last
+
+
+def test_a_second_signal_ends_no_daemon_that_is_closing_its_store(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal that closes, or a machine that goes down, says it twice; the closing is finished and the locks are free."""
+    closed: list[bool] = []
+
+    class Closing(FakeDaemon):
+        def close(self) -> None:
+            os.kill(os.getpid(), signal.SIGHUP)
+            closed.append(True)
+
+    mine: list[int] = []
+    before = signal.signal(signal.SIGHUP, lambda number, _: mine.append(number))  # in place of the end of this process
+    monkeypatch.setattr(lifecycle, "Server", FakeServer)
+    monkeypatch.setattr(lifecycle, "keep_heap_small", lambda: None)
+    monkeypatch.setattr(lifecycle, "_log_to", lambda _: None)
+    monkeypatch.setattr(lifecycle, "_take_descriptors", lambda: None)
+    monkeypatch.setattr(ended, "listen", lambda _: None)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)  # stands again afterwards
+    FakeServer.home, FakeServer.asks, FakeServer.found_while_finishing = (
+        home,
+        [lambda: os.kill(os.getpid(), signal.SIGTERM)],
+        [],
+    )
+    try:
+        lifecycle.run(home, lambda _: Closing())  # type: ignore[arg-type,return-value]
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert closed == [True]
+    assert mine == []

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memd_daemon import looks
+from memd_daemon import errors, limits, looks
 
 
 def leaving_at_the(look: Callable[[threading.Event], float | None]) -> threading.Event:
@@ -46,13 +46,18 @@ def test_a_look_is_taken_again_when_it_says_so_and_no_more_when_it_says_never() 
     assert seen == [0.0, 0.001, 0.0, None]
 
 
-def test_a_look_that_fails_is_told_in_the_log_and_is_the_last_of_its_kind(caplog: pytest.LogCaptureFixture) -> None:
-    """The daemon serves on, and its other looks go on."""
+@pytest.mark.parametrize(
+    "fault", [OSError("no descriptor is left"), errors.Fault("look"), RecursionError(), ValueError()]
+)
+def test_a_look_that_fails_is_told_in_the_log_and_waits_its_time(
+    caplog: pytest.LogCaptureFixture, fault: Exception
+) -> None:
+    """Whatever it fails by, the daemon serves on, and its other looks go on."""
     leaving, failed, seen = threading.Event(), [], []
 
     def fails() -> float | None:
         failed.append(1)
-        raise OSError("the disk is gone")
+        raise fault
 
     def other() -> float | None:
         seen.append(1)
@@ -64,6 +69,22 @@ def test_a_look_that_fails_is_told_in_the_log_and_is_the_last_of_its_kind(caplog
         looks.attend(bell, leaving, leaving.set, [fails, other])
     assert failed == [1]
     assert [record.getMessage() for record in caplog.records] == ["a look has failed"]
+
+
+def test_a_look_that_failed_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it failed by may have passed: a daemon that looks no more whether it is idle would stay for ever."""
+    monkeypatch.setattr(limits, "LOOK_FAILED_S", 0.0)
+    seen: list[int] = []
+
+    def look(leaving: threading.Event) -> float | None:
+        seen.append(1)
+        if len(seen) == 1:
+            raise OSError("no descriptor is left")
+        leaving.set()
+        return 0.0
+
+    leaving_at_the(look)
+    assert len(seen) == 2
 
 
 def test_another_thread_wakes_it_and_rings_nobodys_descriptor_later() -> None:
