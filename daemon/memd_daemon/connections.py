@@ -74,7 +74,7 @@ class Connections:
     def arrived(self) -> None:
         """Bytes have come while nobody looked."""
         if self._arrivals is not None:
-            self._unarmed.update(descriptor for descriptor, _ in self._arrivals.poll(0))
+            self._unarmed.update(descriptor for descriptor, _ in self._arrivals.poll(0) if descriptor in self._pids)
         self.stir()
 
     def stir(self) -> None:
@@ -138,11 +138,13 @@ class Connections:
         """Looks no more until something moves, if the kernel says so of every connection."""
         if self._arrivals is None:
             return
-        for descriptor in self._unarmed:
-            with contextlib.suppress(OSError):  # it has ended, of which libzmq is about to tell
+        for descriptor in tuple(self._unarmed):
+            with contextlib.suppress(
+                OSError
+            ):  # it has ended, of which libzmq is about to tell; or the kernel has no room
                 _arm(self._arrivals, descriptor)
-        self._unarmed.clear()
-        self._rests = True
+                self._unarmed.discard(descriptor)
+        self._rests = not self._unarmed
 
     def _let_go_greedy(self) -> None:
         took = _own_bytes()

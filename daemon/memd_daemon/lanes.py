@@ -3,12 +3,16 @@
 `begin` hands one on and returns at once; whoever has it calls `Finish`, once and from any thread.
 """
 
+import logging
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from memd_daemon import limits
 from memd_daemon.fair import FairQueue
+
+log: Final = logging.getLogger("memd.server")
 
 Work = Callable[[], list[bytes] | None]
 """One request being done on a worker: the frames of its answer, None where there is none to send. Raises nothing."""
@@ -35,11 +39,23 @@ class Lane(Generic[T]):
 
 
 def on_thread_of(pool: ThreadPoolExecutor) -> Callable[[Work, Finish], object]:
+    """Begins work on one of the pool's threads. Raises RuntimeError where it has none, and the system gives none."""
+    begun = threading.Event()
+
     def do(work: Work, finish: Finish) -> None:
+        begun.set()
         frames = None
         try:
             frames = work()
         finally:
             finish(frames)
 
-    return lambda work, finish: pool.submit(do, work, finish)
+    def begin(work: Work, finish: Finish) -> None:
+        try:
+            pool.submit(do, work, finish)
+        except RuntimeError:
+            if not begun.is_set():
+                raise
+            log.warning("no thread could begin")  # it waits for those that there are: the pool has taken it
+
+    return begin

@@ -97,9 +97,9 @@ class Door:
         return self._loop is not None
 
     def _run(self) -> None:
-        import asyncio  # as the SDK: no start waits for it
-
         try:
+            import asyncio  # as the SDK: no start waits for it
+
             asyncio.run(self._serve(_sdk()(self._tools)))
         except (ImportError, OSError):  # the daemon lives on, hooks are served, and the next message tries again
             log.exception("MCP cannot be served")

@@ -130,9 +130,13 @@ class Server:
         self._socket.bind(f"ipc://{path}")
 
     def begin(self, ended: Callable[[], None]) -> None:
-        """Receives on a thread of its own. ``ended`` is called from there when it receives no more, whatever the reason."""
-        self._receiver = threading.Thread(target=self._receive_all, args=(ended,), name="memd-socket", daemon=True)
-        self._receiver.start()
+        """Receives on a thread of its own. ``ended`` is called from there when it receives no more, whatever the reason.
+
+        Raises RuntimeError where the system gives no thread.
+        """
+        receiver = threading.Thread(target=self._receive_all, args=(ended,), name="memd-socket", daemon=True)
+        receiver.start()
+        self._receiver = receiver  # one that never began is not waited for
 
     def finish(self) -> None:
         """Receives no more, and waits until what was received is done, `limits.STOP_GRACE_S` at most."""

@@ -1,5 +1,6 @@
 """Who is let go of a crowd, and who never is."""
 
+import errno
 import os
 import select
 import socket
@@ -221,6 +222,43 @@ def test_the_first_look_after_a_rest_waits_its_time(listening: Listening, monkey
     monkeypatch.setattr(connections, "_own_bytes", lambda: looked.append(1) or 0)
     crowd.look()
     assert not looked
+
+
+@pytest.mark.skipif(not hasattr(select, "epoll"), reason="the system has no epoll: looks go on")
+def test_looks_go_on_where_the_kernel_would_not_tell_of_one(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has room for so many; as soon as it has some again there is rest."""
+    monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 0)
+    crowd = Connections(listening.path)
+    crowd.came(listening.one_more())
+
+    def no_room(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    with monkeypatch.context() as full:
+        full.setattr(connections, "_arm", no_room)
+        for _ in range(3):
+            crowd.look()
+            assert crowd.look_in_ms is not None
+    crowd.look()
+    assert crowd.look_in_ms is None
+
+
+@pytest.mark.skipif(not hasattr(select, "epoll"), reason="the system has no epoll: looks go on")
+def test_bytes_of_one_that_is_gone_wake_nobody_again(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its number may be a file's by now, or nothing's: it is none to be looked at."""
+    crowd, descriptor = at_rest(listening, monkeypatch)
+    listening.peers[descriptor].send(b"x")
+    crowd.went(descriptor)
+    crowd.arrived()
+    armed: list[int] = []
+    monkeypatch.setattr(connections, "_arm", lambda _, descriptor: armed.append(descriptor))
+    crowd.tell("something")
+    crowd.look()
+    crowd.look()
+    assert armed == []
+    assert crowd.look_in_ms is None
 
 
 def test_without_epoll_looks_go_on(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -337,3 +339,37 @@ def test_a_stop_finishes_what_was_received() -> None:
     opened.close()
     served.close()
     assert reply.body[1] == b"said"
+
+
+def test_a_server_whose_thread_cannot_begin_can_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start that fails so is told as it is, and leaves no socket behind that its process would wait for."""
+    with tempfile.TemporaryDirectory(prefix="memd-", dir="/tmp") as folder:
+        server = Server({}, fails, lambda _: None, lambda *_: None)
+        server.bind(f"{folder}/s")
+
+        def refused(_: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        with monkeypatch.context() as full:
+            full.setattr(threading.Thread, "start", refused)
+            with pytest.raises(RuntimeError, match="new thread"):
+                server.begin(lambda: None)
+        server.close()
+        assert server._context.closed
+
+
+def test_where_no_more_threads_can_begin_those_that_there_are_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that ended by it would take everybody's answers with it."""
+    served = Served(lambda *_: b"said", lambda _: None)
+    assert isinstance(served.ask(*call()), wire.Reply)
+    submit = ThreadPoolExecutor.submit
+
+    def full(self: ThreadPoolExecutor, *given: Any, **named: Any) -> Any:
+        submit(self, *given, **named)
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as lacking:
+        lacking.setattr(ThreadPoolExecutor, "submit", full)
+        assert isinstance(served.ask(*call()), wire.Reply)
+    assert isinstance(served.ask(*call()), wire.Reply)
+    served.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from queue import Queue
@@ -341,3 +342,13 @@ def test_a_session_whose_run_is_ending_costs_one_answer(desk: Desk, monkeypatch:
         assert desk.answer(desk.call("x", 2))[0] == wire.FAULT
         assert desk.answer(desk.send({"method": "notifications/initialized"}))[0] == wire.DONE
     assert text_of(desk.told(desk.call("x", 3))) == "x {}"
+
+
+def test_where_not_even_asyncio_can_be_loaded_each_message_is_answered(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A moment without descriptors is one: who asks then hears of it, and who asks later is served."""
+    with monkeypatch.context() as full:
+        full.setitem(sys.modules, "asyncio", None)
+        assert desk.answer(desk.call("x"))[0] == wire.FAULT
+    assert text_of(desk.told(desk.call("x"))) == "x {}"
