@@ -20,7 +20,7 @@ import msgspec
 from memd_daemon import limits
 from memd_daemon.ground import spelling
 
-_SCP_LIKE: Final = re.compile(r"^(?:[^@/]+@)?([^:/]+):(?!//)(.+)$")
+_SCP_LIKE: Final = re.compile(r"^(?:[^@/]+@)?(\[[^\]/]*\]|[^:/]+):(?!//)(.+)$")
 _SHA: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _SECTION_BEGIN: Final = '[remote "'
@@ -225,7 +225,7 @@ def normalize_remote(url: str, base: str = "/") -> str:
     scheme, found, rest = url.partition("://")
     if found and scheme != "file":
         host, _, path = rest.rpartition("@")[2].partition("/") if "@" in rest.split("/")[0] else rest.partition("/")
-        return f"{host.lower().partition(':')[0]}/{_bare(path)}"
+        return f"{_without_port(host.lower())}/{_bare(path)}"
     scp = None if found or url.startswith(("/", ".", "~")) else _SCP_LIKE.match(url)
     if scp:
         return f"{scp.group(1).lower()}/{_bare(scp.group(2))}"
@@ -233,6 +233,12 @@ def normalize_remote(url: str, base: str = "/") -> str:
     local = real_path(os.path.join(base, os.path.expanduser(local) if local.startswith("~/") else local))
     nested = _git_dir(local)
     return _common_of(nested) if nested else local
+
+
+def _without_port(host: str) -> str:
+    """A number in brackets has colons of its own."""
+    number, bracket, _ = host.partition("]")
+    return number + bracket if host.startswith("[") and bracket else host.partition(":")[0]
 
 
 def _bare(path: str) -> str:

@@ -352,7 +352,7 @@ def _leads_here(remote: str) -> bool:
 
 
 _THIS_MACHINE: Final = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
-_NUMBERS: Final = ("127.", "0.", "[")  # of one in brackets no more than the bracket is kept: it may be anybody's
+_NUMBERS: Final = ("127.", "0.", "[")  # one in brackets may be this machine in many ways of writing
 
 
 def _notes_came(parts: Parts) -> None:
