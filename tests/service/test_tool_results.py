@@ -90,3 +90,20 @@ def test_a_copy_across_two_stretches_is_a_copy(live: Desk) -> None:
     shell(live, "curl x", " ".join(words))
     for at in range(limits.RESULT_STRETCH_WORDS - 14, limits.RESULT_STRETCH_WORDS + 2, 2):
         assert written(live, " ".join(words[at : at + 14])) == ("tool", "Bash")
+
+
+def test_a_page_behind_a_hundred_results_that_wait_is_kept_and_one_without_room_is_told(
+    live: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Left out, its words would count as those of whoever writes them; the log says what was, and nothing of it."""
+    with monkeypatch.context() as slow:
+        slow.setattr(limits, "RESULT_FIRST_S", 3600)
+        for number in range(limits.BEHIND_WAITING_MAX + 1):
+            live.result("Bash", {"command": "ls"}, {"stdout": f"{number}"})
+        live.result("WebFetch", {"url": URL}, {"result": PAGE})
+        assert "left out" not in caplog.text
+        slow.setattr(limits, "BEHIND_WAITING_MAX_BYTES", 0)
+        live.result("WebFetch", {"url": URL}, {"result": PAGE})
+    assert "a tool's result was left out" in caplog.text
+    assert PAGE[:20] not in caplog.text
+    assert [kept.ref for kept in results(live)] == [URL]
