@@ -1,26 +1,22 @@
-"""What an export may say of repositories and numbers that is false, odd or too much, by what docs/export.md promises of it."""
+"""What an export may say of repositories that is false, odd or too much, by what docs/export.md promises of it."""
 
-import base64
 import shutil
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from memd_client import api
 from memd_daemon import limits
 from memd_daemon.model.ids import uid_text
-from memd_daemon.store.backup_refused import ImportWrong, NotAnExport
 from memd_daemon.store.check import verify
 from memd_daemon.store.log_read import LogSnapshot
-from tests.service.desk import Desk, context_of, git, make_repo
+from tests.service.desk import context_of, git
+from tests.service.exchange_shop import HOST, MINE, Shop, listed, sees, their_uid, told
 from tests.service.test_exchange_repos import (
     FOUND,
     RULE,
     TRAP,
-    another,
     clone,
     desk_in,
     export_of,
@@ -42,81 +38,11 @@ from tests.store.exchanging import (
 )
 from tests.store.making import event, foreign_commit, fresh_uid, recorded
 
-HOST = "git@git.example.org:tools/{}.git"
-MINE = "Mine alone."
-
-
-class Shop:
-    """Repositories that never change, and homes and exports of them that are made once and copied."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.base = make_repo(root / "base")
-        self.app = clone(self.base, root / "app", HOST.format("app"))
-        self.later = clone(self.base, root / "later", HOST.format("later"))
-        self.plain = another(root / "plain")
-        self.written = cache(self._written)
-        self.lived = cache(self._lived)
-
-    def with_remote(self, remote: str) -> Path:
-        return clone(self.base, self.fresh(), remote)
-
-    def fresh(self) -> Path:
-        return self.root / f"n{len(list(self.root.iterdir()))}"
-
-    def _written(self, remote: str) -> bytes:
-        repo = clone(self.base, self.fresh(), remote)
-        with desk_in(self.root / f"{repo.name}-home", repo) as desk:
-            desk.remember(RULE, kind="directive")
-            desk.remember(TRAP, kind="gotcha", anchors=["app.py"], priority="high")
-            desk.remember(FOUND)
-            return export_of(desk)
-
-    def _lived(self, repo: Path) -> Path:
-        home = self.fresh()
-        with desk_in(home, repo) as desk:
-            desk.remember(MINE)
-        return home
-
-    def home(self, to: Path, *repos: Path) -> Path:
-        """A home of somebody who has written a note in each."""
-        home = to / "home"
-        shutil.copytree(self.lived(repos[0]), home)
-        for repo in repos[1:]:
-            with desk_in(home, repo) as desk:
-                desk.remember(MINE + str(repo))
-        return home
-
-    def row(self, repo: Path, family: str) -> tuple[str, bytes]:
-        return next((n, v) for n, v in facts(self.lived(repo)).items() if n.startswith(f"repo/{family}/"))
-
-    def uid(self, repo: Path) -> bytes:
-        return self.row(repo, "common")[1]
-
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Shop]:
     with quick_folder() as root:
         yield Shop(root)
-
-
-def their_uid(raw: bytes) -> bytes:
-    line = next(one for one in lines_of(raw) if one.get("name", "").startswith("repo/common/"))
-    return base64.b64decode(line["value"])
-
-
-def listed(desk: Desk, **words: Any) -> list[str]:
-    return [one.content for one in desk.ask(api.ListNotes(cwd=str(desk.repo), **words)).notes]
-
-
-def told(home: Path, repo: Path, session: str = "s1") -> bool:
-    with desk_in(home, repo) as desk:
-        return holds(desk, session)
-
-
-def sees(home: Path, repo: Path) -> list[str]:
-    with desk_in(home, repo) as desk:
-        return listed(desk)
 
 
 # --- remotes
@@ -491,72 +417,3 @@ def test_what_goes_by_scope_goes_by_all_of_its_names(shop: Shop, tmp_path: Path)
         here = desk.recall("lock in the resolver", superseded=True).found
         old = "We keep the lock in the resolver."
         assert [old in [one.note.content for one in found] for found in (asked, here)] == [True, True]
-
-
-# --- numbers
-
-
-TOO_MANY = limits.IMPORT_STRETCHES_MAX + 1
-
-
-@pytest.mark.parametrize(
-    "passed",
-    [
-        [[0, 0]], [[5, 4]], [[-3, -1]], [[4, 4], [4, 4]], [[4, 6], [5, 9]], [[9, 9], [4, 4]], [[4, 4.5]], [["4", "5"]], [[4]],
-        [4, 5], None, "x", [[4, True]], [[1 << 63, 1 << 64]], [[4, limits.IMPORT_NUMBER_MAX + 1]],
-        [[n, n] for n in range(4, 4 + 2 * TOO_MANY, 2)],
-    ],
-)  # fmt: skip
-def test_what_no_store_passes_over_is_wrong(shop: Shop, tmp_path: Path, passed: Any) -> None:
-    """Nothing is taken."""
-    with pytest.raises((ImportWrong, NotAnExport)):
-        imported(tmp_path / "home", passing(shop.written(""), passed))
-    assert not (tmp_path / "home" / "store").exists()
-
-
-@pytest.mark.parametrize("relation", ["same", "new"])
-@pytest.mark.parametrize(
-    ("passed", "expected"),
-    [
-        ([[1, 3]], 4),
-        ([[2, 2]], 4),
-        ([], 4),
-        ([[4, limits.IMPORT_NUMBER_MAX - 1]], limits.IMPORT_NUMBER_MAX),
-        ([[4, limits.IMPORT_NUMBER_MAX]], limits.IMPORT_NUMBER_MAX + 1),
-    ],
-)
-def test_no_stretch_hides_a_note_or_keeps_the_next_from_an_export(
-    shop: Shop, tmp_path: Path, passed: Any, expected: int, relation: str
-) -> None:
-    """Whatever it covers, and up to the last number that a line may give: what is written then comes back by an export."""
-    raw, home = shop.written(""), tmp_path / "home"
-    if relation == "same":
-        imported(home, raw)
-    imported(home, passing(raw, passed))
-    with desk_in(home, shop.plain) as desk:
-        made = [desk.remember(words).id for words in ("The next one.", "Deploys go through staging.")]
-        assert made == [expected, expected + 1]
-        assert verify(desk.daemon.parts.store) == []
-        again = export_of(desk)
-    imported(tmp_path / "again", again)
-    assert sorted(notes_of(tmp_path / "again")) == [1, 2, 3, *made]
-
-
-def test_stretches_of_several_exports_are_no_more_than_one_can_tell(shop: Shop, tmp_path: Path) -> None:
-    """Else what this home exports would be refused, with all its notes."""
-    raw, home = shop.written(""), tmp_path / "home"
-    most = limits.IMPORT_STRETCHES_MAX
-    imported(home, passing(raw, [[n, n] for n in range(4, 4 + 2 * most, 2)]))
-    with pytest.raises(ImportWrong):
-        imported(home, passing(raw, [[1_000_000, 1_000_000]]))
-    with desk_in(home, shop.plain) as desk:
-        again = export_of(desk)
-    imported(tmp_path / "again", again)
-    assert sorted(notes_of(tmp_path / "again")) == [1, 2, 3]
-
-
-def passing(raw: bytes, passed: Any) -> bytes:
-    """The export with these stretches in its first line."""
-    lines = lines_of(raw)
-    lines[0] |= {"format": 2, "passed": passed}
-    return sealed(lines)
