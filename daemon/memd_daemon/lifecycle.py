@@ -2,8 +2,9 @@
 
 Order at a start: locks (holder.py: a daemon that is leaving is waited for, one that does not answer is ended), then bind, then
 `run/address` and `run/status.json`, so that whoever reads an address finds somebody who answers. The store opens and hooks are
-served before numpy, onnxruntime or usearch are in. Then the main thread sleeps (looks.py). Order at a stop, whoever asked for it
-(a verb, a signal, idleness): the address goes first, work in flight is finished, and then the indexes and the store are closed.
+served before numpy, onnxruntime or usearch are in. Then the main thread sleeps (main_thread.py). Order at a stop, whoever asked
+for it (a verb, a signal, idleness): the address goes first, work in flight is finished, and then the indexes and the store are
+closed.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ from types import TracebackType
 from typing import Final
 
 from memd_client import __version__, address, spawn, wire
-from memd_daemon import ended, errors, holder, limits, looks
+from memd_daemon import ended, errors, holder, limits, main_thread
 from memd_daemon.daemon import Daemon
 from memd_daemon.index.native import keep_heap_small
 from memd_daemon.server import Server
@@ -116,7 +117,7 @@ def run(home: Path, opened: Callable[[Path], Daemon] = Daemon.open) -> None:
         if held.ended:
             log.warning("the daemon before this one (pid %d) did not answer, and was ended", held.ended)
         daemon = opened(home)
-        with looks.heeding() as bell:  # until all is closed: who asks it to leave mostly says so twice
+        with main_thread.heeding() as bell:  # until all is closed: who asks it to leave mostly says so twice
             try:
                 _serve(home, daemon, held.door, bell)
             finally:
@@ -258,7 +259,7 @@ Stamp = tuple[int, int]
 """Device and inode: which file it is, whatever its name."""
 
 
-def _serve(home: Path, daemon: Daemon, lock: int, bell: looks.Bell) -> None:
+def _serve(home: Path, daemon: Daemon, lock: int, bell: main_thread.Bell) -> None:
     leaving = threading.Event()
     bound: Stamp | None = None
 
@@ -281,7 +282,7 @@ def _serve(home: Path, daemon: Daemon, lock: int, bell: looks.Bell) -> None:
         log.info("serving, version %s", __version__)
         idle = partial(_look_at_idle, server, daemon.idle_exit_s, leave)
         store, door = partial(_look_at_store, daemon, leave), _door(home, path, lock, leaving, leave)
-        looks.attend(bell, leaving, leave, (idle, store, door))
+        main_thread.attend(bell, leaving, leave, (idle, store, door))
         server.finish()
         log.info("stopping")
     finally:
@@ -313,7 +314,7 @@ def _look_at_store(daemon: Daemon, leave: Callable[[], None]) -> float | None:
     return None
 
 
-def _door(home: Path, path: str, lock: int, leaving: threading.Event, leave: Callable[[], None]) -> looks.Look:
+def _door(home: Path, path: str, lock: int, leaving: threading.Event, leave: Callable[[], None]) -> main_thread.Look:
     """Keeps this daemon findable, since one that holds the lock and that nobody finds keeps memd from this person for hours.
 
     An address that is gone or no longer this one's is written again. Without its socket, or where the lock's name leads to another

@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 import zmq
@@ -39,6 +39,8 @@ from memd_daemon.service.text import told_back
 log: Final = logging.getLogger("memd.server")
 
 VERSION: Final = __version__.encode()
+
+T = TypeVar("T")
 
 Handler = Callable[[Any], msgspec.Struct]
 HookHandler = Callable[[wire.Hook, int], bytes]
@@ -360,21 +362,19 @@ class Server:
             hook = wire.parse_hook(body)
         except wire.Malformed:
             return wire.hook_reply(VERSION, b"", wire.USAGE)
-        try:
-            reply = wire.hook_reply(VERSION, self._hook(hook, pid))
-        except Exception:
-            # a hook never harms a turn, whatever went wrong here; told of it, it keeps what must not be lost
-            log.exception("hook %s failed", named(hook.harness, hook.event))
-            reply = wire.hook_reply(VERSION, b"", wire.FAULT)
+        said = _tried(f"hook {named(hook.harness, hook.event)} failed", partial(self._hook, hook, pid))
+        # A hook never harms a turn, whatever went wrong here; told of it, it keeps what must not be lost.
+        reply = wire.hook_reply(VERSION, b"", wire.FAULT) if said is None else wire.hook_reply(VERSION, said)
         return reply if hook.deadline_ns > time.monotonic_ns() else None
 
     def _serve_receipt(self, body: list[bytes]) -> None:
         try:
-            self._receipt(wire.parse_receipt(body))
+            request = wire.parse_receipt(body)
         except wire.Malformed:
-            log.info("dropped a malformed receipt")
-        except Exception:  # nobody is there to be told, and what is not receipted is owed
-            log.exception("a receipt failed")
+            return log.info("dropped a malformed receipt")
+        _tried(
+            "a receipt failed", partial(self._receipt, request)
+        )  # nobody is there to be told: what it was for is owed
 
     def _serve_verb(self, name: str, body: list[bytes], pid: int) -> list[bytes]:
         PEER.set(pid)  # of this worker's thread, until its next request
@@ -389,6 +389,15 @@ class Server:
             log.exception("verb %s failed", name)
             return wire.reply(VERSION, wire.FAULT, error_body(errors.Fault(name)))
         return wire.reply(VERSION, wire.DONE, msgspec.msgpack.encode(answer))
+
+
+def _tried(failed: str, do: Callable[[], T]) -> T | None:
+    """What is done, or None and a line in the log."""
+    try:
+        return do()
+    except Exception:  # the daemon lives on, whatever befalls one request
+        log.exception("%s", failed)
+        return None
 
 
 def _carried_refused(body: list[bytes], refusal: errors.MemdError, status: int = wire.REFUSED) -> list[bytes]:

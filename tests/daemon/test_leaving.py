@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memd_client import address
-from memd_daemon import ended, errors, holder, lifecycle, limits, looks
+from memd_daemon import ended, errors, holder, lifecycle, limits, main_thread
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_the_address_goes_before_the_work_in_flight_is_finished(
     FakeServer.home, FakeServer.asks, FakeServer.found_while_finishing = home, [stops[how]], []
     held = holder.take(home)
     try:
-        with looks.heeding() as bell:
+        with main_thread.heeding() as bell:
             lifecycle._serve(home, daemon, held.door, bell)  # type: ignore[arg-type]
     finally:
         held.free()

@@ -9,25 +9,25 @@ from collections.abc import Callable
 
 import pytest
 
-from memd_daemon import errors, limits, looks
+from memd_daemon import errors, limits, main_thread
 
 
 def leaving_at_the(look: Callable[[threading.Event], float | None]) -> threading.Event:
     """Attends with this one look, which is given what ends it; and what it set."""
     leaving = threading.Event()
-    with looks.heeding() as bell:
-        looks.attend(bell, leaving, leaving.set, [lambda: look(leaving)])
+    with main_thread.heeding() as bell:
+        main_thread.attend(bell, leaving, leaving.set, [lambda: look(leaving)])
     return leaving
 
 
-@pytest.mark.parametrize("number", looks.SIGNALS)
+@pytest.mark.parametrize("number", main_thread.SIGNALS)
 def test_a_signal_is_time_to_leave_and_what_it_did_before_stands_again(number: signal.Signals) -> None:
     """Also where it comes before anybody sleeps: the system writes it down."""
     before = signal.getsignal(number)
     leaving, left = threading.Event(), []
-    with looks.heeding() as bell:
+    with main_thread.heeding() as bell:
         os.kill(os.getpid(), number)
-        looks.attend(bell, leaving, lambda: (left.append(1), leaving.set()), [])  # type: ignore[func-returns-value]
+        main_thread.attend(bell, leaving, lambda: (left.append(1), leaving.set()), [])  # type: ignore[func-returns-value]
     assert left == [1]
     assert signal.getsignal(number) is before
 
@@ -65,8 +65,8 @@ def test_a_look_that_fails_is_told_in_the_log_and_waits_its_time(
             leaving.set()
         return 0.0
 
-    with looks.heeding() as bell:
-        looks.attend(bell, leaving, leaving.set, [fails, other])
+    with main_thread.heeding() as bell:
+        main_thread.attend(bell, leaving, leaving.set, [fails, other])
     assert failed == [1]
     assert [record.getMessage() for record in caplog.records] == ["a look has failed"]
 
@@ -90,7 +90,7 @@ def test_a_look_that_failed_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> N
 def test_another_thread_wakes_it_and_rings_nobodys_descriptor_later() -> None:
     """However often it rings; a worker that is late finds the pipe closed."""
     leaving = threading.Event()
-    with looks.heeding() as bell:
+    with main_thread.heeding() as bell:
 
         def leave() -> None:
             leaving.set()
@@ -99,7 +99,7 @@ def test_another_thread_wakes_it_and_rings_nobodys_descriptor_later() -> None:
 
         thread = threading.Thread(target=leave)
         thread.start()
-        looks.attend(bell, leaving, leave, [])
+        main_thread.attend(bell, leaving, leave, [])
         thread.join(30)
     after = os.pipe()
     bell.ring()
@@ -112,7 +112,7 @@ def test_another_thread_wakes_it_and_rings_nobodys_descriptor_later() -> None:
 
 def test_sleep_has_an_end() -> None:
     """A time that has passed is none to wait for, and without a signal there was none."""
-    with looks.heeding() as bell:
+    with main_thread.heeding() as bell:
         assert not bell.sleep(-1.0)
         assert not bell.sleep(0.001)
         bell.ring()
