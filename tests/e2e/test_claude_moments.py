@@ -3,6 +3,7 @@ client, a hold for people alone, a notebook, a path that goes round about, a rul
 
 import json
 import shlex
+from collections.abc import Callable
 
 import pytest
 
@@ -54,11 +55,8 @@ def test_a_mode_that_asks_goes_on_asking(lab: Lab, memd: Memd) -> None:
     assert lab.app.read_text() == APP
 
 
-def test_a_lost_start_comes_with_the_next_hook_of_the_same_turn(lab: Lab, memd: Memd) -> None:
-    """The daemon answers neither the start nor the prompt; it is back when a file is read, and that result carries the rule,
-    then the gotcha of the file: each once, before the edit."""
-    memd.remember(RULE, kind="directive")
-    memd.remember(GOTCHA, kind="gotcha", priority="high", anchor="app.py")
+def silenced(lab: Lab, memd: Memd) -> Callable[[], None]:
+    """The daemon answers nobody until what is given is called."""
     pid = memd.daemon
     lab.send_signal(pid, "STOP")
 
@@ -66,8 +64,19 @@ def test_a_lost_start_comes_with_the_next_hook_of_the_same_turn(lab: Lab, memd: 
         lab.send_signal(pid, "CONT")
         assert memd.daemon
 
+    return go_on
+
+
+def test_a_lost_start_comes_with_the_next_hook_of_the_same_turn(lab: Lab, memd: Memd) -> None:
+    """The daemon answers neither the start nor the prompt; it is back when a file is read, and that result carries the rule,
+    then the gotcha of the file: each once, before the edit."""
+    memd.remember(RULE, kind="directive")
+    memd.remember(GOTCHA, kind="gotcha", priority="high", anchor="app.py")
     lab.model.script(
-        answer(read(lab.app), gate=go_on), answer(edit(lab.app)), answer(edit(lab.app)), answer(text("swapped"))
+        answer(read(lab.app), gate=silenced(lab, memd)),
+        answer(edit(lab.app)),
+        answer(edit(lab.app)),
+        answer(text("swapped")),
     )
     turn = lab.claude("swap the operands")
     assert RULE not in turn.requests[0].text
@@ -80,15 +89,8 @@ def test_a_lost_start_comes_with_the_next_hook_of_the_same_turn(lab: Lab, memd: 
 def test_a_lost_start_comes_with_a_commands_result(lab: Lab, memd: Memd, command: str) -> None:
     """An agent that runs commands alone has the rule from then on, whether they succeed: no file need be read for it."""
     memd.remember(RULE, kind="directive")
-    pid = memd.daemon
-    lab.send_signal(pid, "STOP")
-
-    def go_on() -> None:
-        lab.send_signal(pid, "CONT")
-        assert memd.daemon
-
     lab.model.script(
-        answer(tool("Bash", command=command, description="look"), gate=go_on),
+        answer(tool("Bash", command=command, description="look"), gate=silenced(lab, memd)),
         answer(tool("Bash", command=command, description="again")),
         answer(text("looked")),
     )
