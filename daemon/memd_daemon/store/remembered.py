@@ -88,10 +88,14 @@ class Remembered:
         its = keys.digest16(session)
         with self._lock:
             told = self._told
-            epochs, turns, tokens, holds, contexts = (
-                _without(one, its) for one in (told.epochs, told.turns, told.tokens, told.holds, told.contexts)
+            self._told = Told(
+                epochs=_without(told.epochs, its),
+                turns=_without(told.turns, its),
+                tokens=_without(told.tokens, its),
+                holds=_without(told.holds, its),
+                moves=told.moves.copy(),
+                contexts=_without(told.contexts, its),
             )
-            self._told = Told(epochs, turns, tokens, holds, told.moves.copy(), contexts)
 
     def forget_contexts(self, session: str) -> None:
         """After a write of the session's contexts alone."""
