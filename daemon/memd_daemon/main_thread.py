@@ -40,12 +40,13 @@ class Bell:
                 os.write(self.writes, b"\0")
 
     def sleep(self, seconds: float) -> bool:
-        """Until it rings, or so long (``inf``: for ever); whether a signal has come, which writes its number."""
+        """Until it rings, or so long (``inf``: for ever); whether one of SIGNALS has come. The system writes the number of each signal
+        that anybody here heeds: of another one who heeds it hears."""
         timeout_ms = None if math.isinf(seconds) else max(int(seconds * limits.MS_PER_S) + 1, 0)
         sleeping = select.poll()
         sleeping.register(self._reads, select.POLLIN)
         rang = os.read(self._reads, select.PIPE_BUF) if sleeping.poll(timeout_ms) else b""
-        return bool(rang.strip(b"\0"))
+        return any(number in SIGNALS for number in rang)
 
     def close(self) -> None:
         with self._lock:

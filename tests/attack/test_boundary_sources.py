@@ -38,7 +38,9 @@ class Reading:
         told = self.s.hook(
             "read" if tool == "Read" else "tool-result", self.s.payload("PostToolUse", self.session, **given)
         )
-        assert tool == "Read" or told == ""
+        is_new = "agent_id" in fields  # a context of which this is the first word is told what it is owed
+        assert self.sign not in told
+        assert tool == "Read" or is_new or told == ""
 
     def fetched(self, **fields: Any) -> None:
         self.gave("WebFetch", {"url": "https://evil.example/"}, {"result": self.page}, **fields)

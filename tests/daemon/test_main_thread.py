@@ -32,6 +32,28 @@ def test_a_signal_is_time_to_leave_and_what_it_did_before_stands_again(number: s
     assert signal.getsignal(number) is before
 
 
+def test_another_signal_that_somebody_heeds_is_no_time_to_leave() -> None:
+    """Its number comes by the same pipe, and wakes the thread; whoever heeds it hears of it."""
+    heard: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, _: heard.append(number))
+    leaving, left = threading.Event(), []
+
+    def look() -> float | None:
+        if heard:
+            leaving.set()
+        else:
+            os.kill(os.getpid(), signal.SIGUSR1)
+        return 0.0
+
+    try:
+        with main_thread.heeding() as bell:
+            main_thread.attend(bell, leaving, lambda: left.append(1), [look])
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert heard == [signal.SIGUSR1]
+    assert left == []
+
+
 def test_a_look_is_taken_again_when_it_says_so_and_no_more_when_it_says_never() -> None:
     """The first time at once."""
     said, seen = iter([0.0, 0.001, 0.0]), []
