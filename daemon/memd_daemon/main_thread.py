@@ -40,8 +40,10 @@ class Bell:
                 os.write(self.writes, b"\0")
 
     def sleep(self, seconds: float) -> bool:
-        """Until it rings, or so long (``inf``: for ever); whether one of SIGNALS has come. The system writes the number of each signal
-        that anybody here heeds: of another one who heeds it hears."""
+        """Until it rings, or so long (``inf``: for ever); whether one of SIGNALS has come.
+
+        The system writes the number of each signal that anybody here heeds: of another one who heeds it hears.
+        """
         timeout_ms = None if math.isinf(seconds) else max(int(seconds * limits.MS_PER_S) + 1, 0)
         sleeping = select.poll()
         sleeping.register(self._reads, select.POLLIN)
