@@ -276,13 +276,13 @@ def _serve(home: Path, daemon: Daemon, lock: int, bell: main_thread.Bell) -> Non
         server.bind(path)
         Path(path).chmod(0o600)
         bound = _stamp(path)
+        door = _door(home, path, lock, leaving, leave)  # as it stands before anybody can take it away
         _tell_address(home, path)
         server.begin(leave)
         daemon.begin()
         log.info("serving, version %s", __version__)
         idle = partial(_look_at_idle, server, daemon.idle_exit_s, leave)
-        store, door = partial(_look_at_store, daemon, leave), _door(home, path, lock, leaving, leave)
-        main_thread.attend(bell, leaving, leave, (idle, store, door))
+        main_thread.attend(bell, leaving, leave, (idle, partial(_look_at_store, daemon, leave), door))
         server.finish()
         log.info("stopping")
     finally:
