@@ -139,9 +139,8 @@ class Connections:
         if self._arrivals is None:
             return
         for descriptor in tuple(self._unarmed):
-            with contextlib.suppress(
-                OSError
-            ):  # it has ended, of which libzmq is about to tell; or the kernel has no room
+            # One that has ended, of which libzmq is about to tell; or the kernel has no room.
+            with contextlib.suppress(OSError):
                 _arm(self._arrivals, descriptor)
                 self._unarmed.discard(descriptor)
         self._rests = not self._unarmed

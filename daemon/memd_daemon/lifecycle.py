@@ -27,6 +27,7 @@ from typing import Final
 
 from memd_client import __version__, address, spawn, wire
 from memd_daemon import ended, errors, holder, limits, main_thread
+from memd_daemon.bell import Bell
 from memd_daemon.daemon import Daemon
 from memd_daemon.index.native import keep_heap_small
 from memd_daemon.server import Server
@@ -259,7 +260,7 @@ Stamp = tuple[int, int]
 """Device and inode: which file it is, whatever its name."""
 
 
-def _serve(home: Path, daemon: Daemon, lock: int, bell: main_thread.Bell) -> None:
+def _serve(home: Path, daemon: Daemon, lock: int, bell: Bell) -> None:
     leaving = threading.Event()
     bound: Stamp | None = None
 

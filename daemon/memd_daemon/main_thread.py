@@ -7,7 +7,6 @@ what a start costs.
 import contextlib
 import logging
 import math
-import os
 import select
 import signal
 import threading
@@ -16,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from memd_daemon import limits
+from memd_daemon.bell import Bell
 
 log: Final = logging.getLogger("memd.lifecycle")
 
@@ -23,38 +23,6 @@ SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 Look = Callable[[], float | None]
 """Looks once, and says in how many seconds it is to look again; None: never."""
-
-
-class Bell:
-    """Wakes who sleeps by it. `ring` may be called from any thread, also after `close`."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._reads, self.writes = os.pipe()
-        for descriptor in (self._reads, self.writes):
-            os.set_blocking(descriptor, False)
-
-    def ring(self) -> None:
-        with self._lock, contextlib.suppress(BlockingIOError):  # it rings already
-            if self.writes >= 0:
-                os.write(self.writes, b"\0")
-
-    def sleep(self, seconds: float) -> bool:
-        """Until it rings, or so long (``inf``: for ever); whether one of SIGNALS has come.
-
-        The system writes the number of each signal that anybody here heeds: of another one who heeds it hears.
-        """
-        timeout_ms = None if math.isinf(seconds) else max(int(seconds * limits.MS_PER_S) + 1, 0)
-        sleeping = select.poll()
-        sleeping.register(self._reads, select.POLLIN)
-        rang = os.read(self._reads, select.PIPE_BUF) if sleeping.poll(timeout_ms) else b""
-        return any(number in SIGNALS for number in rang)
-
-    def close(self) -> None:
-        with self._lock:
-            os.close(self._reads)
-            os.close(self.writes)
-            self.writes = -1
 
 
 @contextlib.contextmanager
@@ -72,6 +40,18 @@ def heeding() -> Iterator[Bell]:
         bell.close()
 
 
+def sleep(bell: Bell, seconds: float) -> bool:
+    """Until it rings, or so long (``inf``: for ever); whether one of SIGNALS has come.
+
+    The system writes the number of each signal that anybody here heeds: of another one who heeds it hears.
+    """
+    timeout_ms = None if math.isinf(seconds) else max(int(seconds * limits.MS_PER_S) + 1, 0)
+    sleeping = select.poll()
+    sleeping.register(bell.descriptor, select.POLLIN)
+    rang = bell.heard() if sleeping.poll(timeout_ms) else b""
+    return any(number in SIGNALS for number in rang)
+
+
 def attend(bell: Bell, leaving: threading.Event, leave: Callable[[], None], looks: Sequence[Look]) -> None:
     """Takes each look at once and whenever it is due, until ``leaving`` is set, which ``leave`` does; so does a signal."""
     due = dict.fromkeys(looks, 0.0)
@@ -79,7 +59,7 @@ def attend(bell: Bell, leaving: threading.Event, leave: Callable[[], None], look
         for look in [look for look, when in due.items() if when <= time.monotonic()]:
             again_s = _taken(look)
             due[look] = math.inf if again_s is None else time.monotonic() + again_s
-        if not leaving.is_set() and bell.sleep(min(due.values(), default=math.inf) - time.monotonic()):
+        if not leaving.is_set() and sleep(bell, min(due.values(), default=math.inf) - time.monotonic()):
             leave()
 
 

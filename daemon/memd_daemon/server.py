@@ -12,7 +12,6 @@ queue); it stalls nobody. connections.py holds how many peers there may be, and 
 import contextlib
 import logging
 import math
-import os
 import queue
 import struct
 import threading
@@ -29,6 +28,7 @@ import zmq
 from memd_client import __version__, api, wire
 from memd_client.carried import Carried, carried_reply, parse_carried
 from memd_daemon import errors, limits
+from memd_daemon.bell import Bell
 from memd_daemon.connections import Connections
 from memd_daemon.lanes import Carry, Finish, Lane, Work, on_thread_of
 from memd_daemon.service.behind import Underway
@@ -59,34 +59,6 @@ AT_ONCE: Final = frozenset({"ping", "status", "stop", "fired"})
 STATUSES: Final = {"refused": wire.REFUSED, "usage": wire.USAGE, "unreachable": wire.STOPPING}
 
 
-class _Bell:
-    """Wakes the loop from any thread, at most once for each time that it looks."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._rung = False
-        self.descriptor, self._writes = os.pipe()
-
-    def ring(self) -> None:
-        with self._lock:
-            if not self._rung and self._writes >= 0:
-                self._rung = True
-                os.write(self._writes, b"!")
-
-    def heard(self) -> None:
-        with self._lock:
-            if self._rung:
-                os.read(self.descriptor, 1)
-                self._rung = False
-
-    def close(self) -> None:
-        """A worker that ends later rings nobody else's descriptor."""
-        with self._lock:
-            os.close(self.descriptor)
-            os.close(self._writes)
-            self._writes = -1
-
-
 class Server:
     """Made, bound, begun, finished and closed, once each. ``handlers`` maps verbs to functions that run on worker threads."""
 
@@ -111,7 +83,7 @@ class Server:
         self._carried: Lane[Carry] = Lane(limits.MCP_IN_HAND_MAX, lambda carry, finish: carry(finish))
         self._lanes: tuple[Lane[Any], ...] = (self._at_once, self._work, self._carried)
         self._done: queue.SimpleQueue[tuple[Lane[Any], bytes, bytes, list[bytes] | None]] = queue.SimpleQueue()
-        self._bell = _Bell()
+        self._bell = Bell()
         self._leave_by: float | None = None  # monotonic seconds: when a stop waits no longer
         self._left: list[tuple[bytes, list[bytes]]] = []  # what carriers hear at the end
         self._gone_by: deque[float] = deque()  # monotonic seconds: when the hooks that were answered are gone
@@ -200,7 +172,8 @@ class Server:
 
     def _look(self, poller: zmq.Poller, sleep_ms: int | None) -> None:
         ready = dict(poller.poll(sleep_ms))
-        self._bell.heard()
+        if self._bell.descriptor in ready:
+            self._bell.heard()
         self._hear_some(self._connections.arrivals in ready)
         if self._socket in ready:
             self._receive_some()
@@ -372,9 +345,8 @@ class Server:
             request = wire.parse_receipt(body)
         except wire.Malformed:
             return log.info("dropped a malformed receipt")
-        _tried(
-            "a receipt failed", partial(self._receipt, request)
-        )  # nobody is there to be told: what it was for is owed
+        # Nobody is there to be told: what it was for is owed.
+        _tried("a receipt failed", partial(self._receipt, request))
 
     def _serve_verb(self, name: str, body: list[bytes], pid: int) -> list[bytes]:
         PEER.set(pid)  # of this worker's thread, until its next request

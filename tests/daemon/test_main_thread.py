@@ -135,9 +135,9 @@ def test_another_thread_wakes_it_and_rings_nobodys_descriptor_later() -> None:
 def test_sleep_has_an_end() -> None:
     """A time that has passed is none to wait for, and without a signal there was none."""
     with main_thread.heeding() as bell:
-        assert not bell.sleep(-1.0)
-        assert not bell.sleep(0.001)
+        assert not main_thread.sleep(bell, -1.0)
+        assert not main_thread.sleep(bell, 0.001)
         bell.ring()
         began = time.monotonic()
-        assert not bell.sleep(math.inf)
+        assert not main_thread.sleep(bell, math.inf)
         assert time.monotonic() - began < 30
