@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from memd_daemon import limits
+from memd_daemon.ground.contents import bounded
 from memd_daemon.model.settings import IGNORED_RULE, PAUSED_RULE
 from memd_daemon.rules import Candidate, Decision, Situation, decide
 
@@ -61,28 +62,23 @@ class Decisions:
             moment = _moment(now, of)
         decision = self._looked_up(harness, now, of, moment)
         if of.found is found:  # a tuple: it stays as it is, and nothing else takes its place while it is kept
-            if len(self._last) >= limits.DECISIONS_KNOWN_MAX:
-                self._last.clear()
-            self._last[harness, id(found)] = _Last(of, now.standing, moment, decision)
+            last = _Last(of, now.standing, moment, decision)
+            bounded(self._last, limits.DECISIONS_KNOWN_MAX)[harness, id(found)] = last
         return decision
 
     def is_news(self, decision: Decision) -> bool:
         """Whether there is anything in it that the ledger keeps: a file's fifty notes that stand are gone through once."""
         known = self._news.get(id(decision))
         if known is None or known[0] is not decision:
-            if len(self._news) >= limits.DECISIONS_KNOWN_MAX:
-                self._news.clear()
             is_news = bool(decision.chosen) or any(left.rule not in NO_NEWS for left in decision.left_out)
-            known = self._news[id(decision)] = (decision, is_news)
+            known = bounded(self._news, limits.DECISIONS_KNOWN_MAX)[id(decision)] = (decision, is_news)
         return known[1]
 
     def _looked_up(self, harness: str, now: Situation, of: _Of, moment: tuple[object, ...]) -> Decision:
         key = (harness, moment, tuple(map(id, of.found)), tuple(map(now.standing.get, of.uids)))
         known = self._known.get(key)
         if known is None:
-            if len(self._known) >= limits.DECISIONS_KNOWN_MAX:
-                self._known.clear()
-            known = self._known[key] = (of.found, decide(now, of.found))
+            known = bounded(self._known, limits.DECISIONS_KNOWN_MAX)[key] = (of.found, decide(now, of.found))
         return known[1]
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from memd_daemon import limits
+from memd_daemon.ground.contents import bounded
 from memd_daemon.ground.looks_again import Looks, looks_at
 from memd_daemon.service.outer import around
 from memd_daemon.service.parts import Parts
@@ -53,9 +54,7 @@ class Footings:
                 return  # it has changed meanwhile: the next event is learned
             if found.at is found.place and not found.around and _stands(parts, looks, found):
                 known = looks, found
-        if len(self._known) >= limits.FOOTINGS_KNOWN_MAX:
-            self._known.clear()
-        self._known[cwd, given] = known
+        bounded(self._known, limits.FOOTINGS_KNOWN_MAX)[cwd, given] = known
 
 
 def _found(parts: Parts, cwd: str, given: tuple[str, ...], scope: str) -> Footing:
