@@ -13,7 +13,7 @@ go. A client that asks and reads is done long before the second look.
 the one before, there are no more: the kernel is told to say when bytes come by any of the connections (``epoll``, once for each),
 and `arrivals` becomes readable then. (Not for a few that libzmq has read before this thread is awake: whoever fills the memory
 sends on.) Bytes the other way are the server's own answers, of which it tells (`stir`). Then it is looked again, so that whoever
-begins to be greedy after an hour of silence is found as soon as one who begins at once. The first of these looks waits its time:
+begins to be greedy after an hour of silence is found as soon as one who begins at once. The first of these looks waits a moment:
 it would stand in the way of the hook that woke the daemon.
 
 A connection is let go by shutting its socket down: libzmq then drops it and all that it holds, and its process sees the end at
@@ -78,9 +78,9 @@ class Connections:
         self.stir()
 
     def stir(self) -> None:
-        """Something moves: looks begin anew, the first of them after its time."""
+        """Something moves: looks begin anew, the first of them soon, since by the second a greedy peer is to be found."""
         if self._sleeps:
-            self._looked_at = time.monotonic()
+            self._looked_at = time.monotonic() - max(limits.CONNECTIONS_LOOK_S - limits.CONNECTIONS_FIRST_LOOK_S, 0)
         self._rests, self._has_stirred = False, True
 
     @property

@@ -484,6 +484,7 @@ CONNECTIONS_MAX: Final = 1_024  # at once: a person has some dozen, and thirty h
 CONNECTIONS_AHEAD: Final = 1_001  # that libzmq accepts before it waits to be heard: the length of its queue of events
 CONNECTIONS_HEARD_AT_ONCE_MAX: Final = 64  # then requests are received
 CONNECTIONS_LOOK_S: Final = 0.25  # between two looks at who is busy, while anybody is connected: 0.1 ms each
+CONNECTIONS_FIRST_LOOK_S: Final = 0.03  # the first look once something moves again: most hooks are answered by then
 DESCRIPTORS_OWN: Final = 256  # of the daemon's own files: some sixty, and those that are being read
 TRAFFIC_MAX_BYTES: Final = (
     384 * 1024 * 1024

@@ -160,6 +160,16 @@ def at_rest(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> tuple[Conn
     return crowd, descriptor
 
 
+def test_the_first_look_once_something_moves_comes_soon(listening: Listening) -> None:
+    """Who begins to be greedy then is found at the second: it pours gigabytes in a second."""
+    soon_ms = int(limits.CONNECTIONS_FIRST_LOOK_S * limits.MS_PER_S) + 1
+    crowd = Connections(listening.path)
+    crowd.came(listening.one_more())
+    first = crowd.look_in_ms
+    assert first is not None
+    assert 0 <= first <= soon_ms < limits.CONNECTIONS_LOOK_S * limits.MS_PER_S
+
+
 def is_readable(descriptor: int | None) -> bool:
     """Whether a loop that polls it would wake."""
     assert descriptor is not None
