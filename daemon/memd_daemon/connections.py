@@ -7,7 +7,9 @@ before it takes the next, and waits where `limits.CONNECTIONS_AHEAD` were not he
 **So much memory.** libzmq keeps a message until its last frame is there, however many there are, and answers until they are read.
 Neither can be seen from outside. What can: how much memory the process has taken, and which connections have bytes on their way.
 While it has taken more than `limits.TRAFFIC_MAX_BYTES` beyond its least, who is found with such bytes at two looks in a row is let
-go. A client that asks and reads is done long before the second look.
+go. A client that asks and reads is done long before the second look. libzmq may read as fast as a peer sends, and a look would find
+nothing: so once the process has grown by `limits.TRAFFIC_WATCHED_BYTES` the kernel is told to say who sends between two looks, and
+who did counts as found, unless a message of theirs has ended meanwhile (`heard`).
 
 **Looks cost nothing while nothing moves.** Once a look finds no bytes on their way, and nobody came and no answer went out since
 the one before, there are no more: the kernel is told to say when bytes come by any of the connections (``epoll``, once for each),
@@ -53,7 +55,7 @@ class Connections:
         self._path = path
         self._pids: dict[int, int] = {}
         self._of_pid: dict[int, dict[int, None]] = {}  # descriptors, the newest last
-        self._moving: frozenset[int] = frozenset()
+        self._moving: set[int] = set()
         self._least_bytes = _own_bytes()
         self._has_freed = False
         self._untold: Counter[str] = Counter()
@@ -61,6 +63,7 @@ class Connections:
         self._has_stirred = False  # since the last look
         self._arrivals = select.epoll() if hasattr(select, "epoll") else None  # closed when this object goes
         self._unarmed: set[int] = set()  # whose bytes would wake nobody
+        self._sent: set[int] = set()  # bytes since the last look, and no message of theirs has ended since
         self._rests = False
 
     def __len__(self) -> int:
@@ -74,8 +77,14 @@ class Connections:
     def arrived(self) -> None:
         """Bytes have come while nobody looked."""
         if self._arrivals is not None:
-            self._unarmed.update(descriptor for descriptor, _ in self._arrivals.poll(0) if descriptor in self._pids)
+            by = {descriptor for descriptor, _ in self._arrivals.poll(0) if descriptor in self._pids}
+            self._unarmed |= by
+            self._sent |= by
         self.stir()
+
+    def heard(self, descriptor: int) -> None:
+        """A whole message has come by it: what it sent is no message without an end."""
+        self._sent.discard(descriptor)
 
     def stir(self) -> None:
         """Something moves: looks begin anew, the first of them soon, since by the second a greedy peer is to be found."""
@@ -116,6 +125,7 @@ class Connections:
         """libzmq is about to close it, and the number may come again."""
         pid = self._pids.pop(descriptor, None)
         self._unarmed.discard(descriptor)
+        self._sent.discard(descriptor)
         if pid is not None:
             self._of_pid[pid].pop(descriptor)
             if not self._of_pid[pid]:
@@ -136,6 +146,11 @@ class Connections:
 
     def _rest(self) -> None:
         """Looks no more until something moves, if the kernel says so of every connection."""
+        self._arm_all()
+        self._rests = self._arrivals is not None and not self._unarmed
+
+    def _arm_all(self) -> None:
+        """The kernel says once of each connection that bytes have come by it."""
         if self._arrivals is None:
             return
         for descriptor in tuple(self._unarmed):
@@ -143,16 +158,17 @@ class Connections:
             with contextlib.suppress(OSError):
                 _arm(self._arrivals, descriptor)
                 self._unarmed.discard(descriptor)
-        self._rests = not self._unarmed
 
     def _let_go_greedy(self) -> None:
         took = _own_bytes()
         self._least_bytes = min(self._least_bytes, took)
-        moving = frozenset(descriptor for descriptor in self._pids if _bytes_waiting(descriptor))
-        still, self._moving = moving & self._moving, moving
+        moving = self._sent.union(descriptor for descriptor in self._pids if _bytes_waiting(descriptor))
+        still, self._moving, self._sent = moving & self._moving, moving, set()
         if self._has_freed and not still:
             give_heap_back()
             self._has_freed = False
+        if took - self._least_bytes > limits.TRAFFIC_WATCHED_BYTES:
+            self._arm_all()
         if took - self._least_bytes > limits.TRAFFIC_MAX_BYTES:
             for descriptor in still:
                 self.let_go(descriptor, "ended a connection that took too much memory")

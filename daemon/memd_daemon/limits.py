@@ -483,12 +483,13 @@ RECEIVED_AT_ONCE_MAX: Final = 64  # then answers that are ready go out first
 CONNECTIONS_MAX: Final = 1_024  # at once: a person has some dozen, and thirty hooks at once are many; each takes 27 KB
 CONNECTIONS_AHEAD: Final = 1_001  # that libzmq accepts before it waits to be heard: the length of its queue of events
 CONNECTIONS_HEARD_AT_ONCE_MAX: Final = 64  # then requests are received
-CONNECTIONS_LOOK_S: Final = 0.1  # between two looks at who is busy, while something moves: 0.1 ms each; 16 MB take a tenth of it
+CONNECTIONS_LOOK_S: Final = 0.1  # between two looks at who is busy, while something moves: 0.1 ms each
 CONNECTIONS_FIRST_LOOK_S: Final = 0.03  # the first look once something moves again: most hooks are answered by then
 DESCRIPTORS_OWN: Final = 256  # of the daemon's own files: some sixty, and those that are being read
 TRAFFIC_MAX_BYTES: Final = (
     384 * 1024 * 1024
 )  # beyond the least that was seen: what waits may be 48 MB, and the model and large indexes take some 200 MB
+TRAFFIC_WATCHED_BYTES: Final = 256 * 1024 * 1024  # of the same: then the kernel says who sends between two looks
 PARTS_SKIPPED_AT_ONCE: Final = 4_096  # frames of a message over its bounds: 5 ms, then answers go out
 SOCKET_LINGER_MS: Final = 500  # for answers in flight at a stop
 HANDSHAKE_MAX_MS: Final = 5_000  # a peer that connects and says nothing is dropped

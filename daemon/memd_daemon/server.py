@@ -260,6 +260,7 @@ class Server:
                 self._turn()
 
     def _take_in(self, received: list[zmq.Frame]) -> None:
+        self._connections.heard(descriptor_of(received[0]))
         identity, pid, frames = received[0].bytes, peer_pid(received), [frame.bytes for frame in received[1:]]
         try:
             protocol, verb, body = wire.parse_request(frames)

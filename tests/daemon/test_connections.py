@@ -1,5 +1,6 @@
 """Who is let go of a crowd, and who never is."""
 
+import contextlib
 import errno
 import os
 import select
@@ -35,10 +36,11 @@ class Listening:
         return ours.fileno()
 
     def read(self, descriptor: int) -> None:
-        """What waits at our end, as libzmq would."""
+        """What waits at our end, as libzmq would; nothing where nothing does."""
         for ours in self._ours:
             if ours.fileno() == descriptor:
-                ours.recv(1_000)
+                with contextlib.suppress(BlockingIOError):
+                    ours.recv(1_000, socket.MSG_DONTWAIT)
 
     def is_open(self, descriptor: int) -> bool:
         """Whether the peer can still talk."""
@@ -132,6 +134,31 @@ def test_who_keeps_bytes_moving_while_memory_is_short_is_let_go(
     crowd.look()
     assert not listening.is_open(busy)
     assert listening.is_open(quiet)
+
+
+def test_who_sends_between_looks_while_memory_is_short_is_let_go(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """libzmq reads as fast as it sends, and no look finds anything; who sends as often, but whole messages, stays."""
+    monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 0)
+    monkeypatch.setattr(connections, "_own_bytes", lambda: limits.TRAFFIC_MAX_BYTES + 1)
+    crowd = Connections(listening.path)
+    crowd._least_bytes = 0
+    endless, whole = listening.one_more(), listening.one_more()
+    for descriptor in (endless, whole):
+        crowd.came(descriptor)
+    crowd.look()
+    for stays in (True, False):
+        for descriptor in (endless, whole):
+            listening.peers[descriptor].send(b"x")
+        crowd.arrived()
+        for descriptor in (endless, whole):
+            listening.read(descriptor)
+        crowd.heard(whole)
+        crowd.look()
+        assert [listening.is_open(one) for one in (endless, whole)] == [stays, True]
+        for descriptor in (endless, whole):
+            listening.read(descriptor)
 
 
 def test_nothing_is_looked_at_where_nobody_is_connected(listening: Listening) -> None:
