@@ -101,7 +101,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     epoch: int = 0
     turn: str = ""  # the harness's prompt id, else the count as text
     turns: int = 0
-    bundle: str = "owed"  # of this epoch's start bundle: owed, offered, delivered, none
+    bundle: str = "owed"  # of this epoch's start bundle: owed, offered, delivered; part-… of one that a silence keeps back in part
     bundle_trigger: str = "session-start"
     bundle_at: int = 0  # when it was offered last
     repo: str = ""

@@ -7,7 +7,7 @@ import msgspec
 from memd_daemon.model.delivery import Context
 from memd_daemon.rules import Decision, Situation
 from memd_daemon.service import notices, policy_rules
-from memd_daemon.service.contexts import DELIVERED, OFFERED, is_owed
+from memd_daemon.service.contexts import DELIVERED, OFFERED, PART_DELIVERED, PART_OFFERED, is_due
 from memd_daemon.service.terms import Silence
 from memd_hooks.events import Harness
 
@@ -61,10 +61,10 @@ def after(now: Situation, block: Block | None, harness: Harness, least: int) -> 
 
 
 def bundle_after(context: Context, owed: Owed, here: Silence, now_ms: int) -> Context:
-    """The context with what becomes of its bundle: offered, or settled where there was nothing to tell. One that waits for a
-    receipt, or that a silence kept back, stays as it was."""
-    if here.rest or not is_owed(context, now_ms):
+    """The context with what becomes of its bundle: offered, or settled where there was nothing to tell; of one that a silence keeps
+    back in part, that part. One that waits for a receipt, or of which a silence keeps back all, stays as it was."""
+    if here.everything or not is_due(context, here, now_ms):
         return context
     if owed.goes:
-        return msgspec.structs.replace(context, bundle=OFFERED, bundle_at=now_ms)
-    return msgspec.structs.replace(context, bundle=DELIVERED)
+        return msgspec.structs.replace(context, bundle=PART_OFFERED if here.rest else OFFERED, bundle_at=now_ms)
+    return msgspec.structs.replace(context, bundle=PART_DELIVERED if here.rest else DELIVERED)

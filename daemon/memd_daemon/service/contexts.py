@@ -9,6 +9,7 @@ from memd_daemon.model.delivery import Context
 from memd_daemon.service.clients import Client, command_line, is_running, resumed_by
 from memd_daemon.service.names import id_kept
 from memd_daemon.service.repos import Place
+from memd_daemon.service.terms import LOUD, Silence
 from memd_daemon.store.ledger_port import LedgerSnapshot
 from memd_hooks.events import HookEvent, Moment, StartSource
 
@@ -17,6 +18,12 @@ _P = TypeVar("_P")
 OWED: Final = "owed"
 OFFERED: Final = "offered"
 DELIVERED: Final = "delivered"
+PART_OFFERED: Final = "part-offered"
+PART_DELIVERED: Final = "part-delivered"
+"""What a silence that nobody signed left of the bundle; the rest is owed when that is over."""
+
+IN_FULL: Final = {OFFERED: DELIVERED, PART_OFFERED: PART_DELIVERED}
+"""What an offer becomes by its receipt."""
 
 CARRIED: Final = frozenset({StartSource.RESUME, StartSource.FORK})
 """Starts of a conversation that has gone on before."""
@@ -149,9 +156,22 @@ def _before(ledger: LedgerSnapshot, event: HookEvent, client: Client | None, res
 
 def is_owed(context: Context, now_ms: int) -> bool:
     """Whether the start's bundle is to be told: it never was, or its offer was lost; one still open waits for its receipt."""
-    if context.bundle == OFFERED:
+    if context.bundle in (OFFERED, PART_OFFERED):
         return abs(now_ms - context.bundle_at) > limits.OFFER_OPEN_MS  # also where the clock was set back since
-    return context.bundle != DELIVERED
+    return context.bundle not in (DELIVERED, PART_DELIVERED)
+
+
+def may_be_owed(context: Context, now_ms: int) -> bool:
+    """Whether it is, or would be where memd is silent no more."""
+    return context.bundle == PART_DELIVERED or is_owed(context, now_ms)
+
+
+def is_due(context: Context, here: Silence, now_ms: int) -> bool:
+    """Whether the bundle is to be told here: the whole of it, what a silence leaves of it, or what a silence that is over kept
+    back. What was left out of its part for want of room is not told again and again while the silence lasts."""
+    if context.bundle == PART_DELIVERED:
+        return here == LOUD
+    return is_owed(context, now_ms)
 
 
 def is_as_it_was(known: Context | None, context: Context) -> bool:

@@ -26,12 +26,14 @@ from memd_daemon.service import attest, candidates, capture, holds, names, notic
 from memd_daemon.service.bundle import BLOCK_BREAK, Owed, after, bundle_after, stands
 from memd_daemon.service.clients import Client, client_above
 from memd_daemon.service.contexts import (
-    DELIVERED,
-    OFFERED,
+    IN_FULL,
+    PART_DELIVERED,
     continuing,
     entered,
     is_as_it_was,
+    is_due,
     is_owed,
+    may_be_owed,
     session_and_continued,
     sessions_of,
 )
@@ -71,6 +73,7 @@ class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
     at_bundle: Situation
     at_moment: Situation
     is_owed: bool
+    is_kept_back: bool  # a silence that nobody signed keeps back what nobody endorsed of a bundle that was told
 
 
 class Deliverer:
@@ -131,7 +134,7 @@ class Deliverer:
             return b""
         if not hook.is_probe:
             tool_results.heard(self._parts, harness, event, place)
-        if event.moment == Moment.TOOL_RESULT and known is not None and not is_owed(known, self._parts.now_ms()):
+        if event.moment == Moment.TOOL_RESULT and known is not None and not may_be_owed(known, self._parts.now_ms()):
             attest.look_behind(self._parts, event.session)
             return b""
         looks = known is None or event.moment in CLIENT_MOMENTS
@@ -221,7 +224,8 @@ class Deliverer:
                 own=own,
                 at_bundle=situation(self._parts, ledger, call, context, harness, trigger, harness.CAP_UNITS),
                 at_moment=self._own_situation(ledger, call, context, harness, owed),
-                is_owed=is_owed(context, self._parts.now_ms()),
+                is_owed=is_due(context, call.here, self._parts.now_ms()),
+                is_kept_back=context.bundle == PART_DELIVERED,
             )
 
     def _called(
@@ -311,8 +315,8 @@ class Deliverer:
     def _weigh(
         self, snapshot: Snapshot, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness
     ) -> tuple[Owed, Decision]:
-        owes = is_owed(context, self._parts.now_ms())
-        owed = self._bundle(snapshot, ledger, call, context, harness) if owes else Owed()
+        is_told = is_due(context, call.here, self._parts.now_ms())
+        owed = self._bundle(snapshot, ledger, call, context, harness) if is_told else Owed()
         return owed, self._own(snapshot, ledger, call, context, harness, owed)
 
     def _bundle(
@@ -426,8 +430,9 @@ class Deliverer:
             if delivery is None or not delivery.bundle:
                 return
             context = self._parts.ledger.context(delivery.session, delivery.agent)
-            if context is not None and context.epoch == delivery.epoch and context.bundle == OFFERED:
-                self._parts.ledger.put_context(msgspec.structs.replace(context, bundle=DELIVERED))
+            if context is not None and context.epoch == delivery.epoch and context.bundle in IN_FULL:
+                settled = msgspec.structs.replace(context, bundle=IN_FULL[context.bundle])
+                self._parts.ledger.put_context(settled)
 
 
 def _goes_out(hook: wire.Hook, delivery: Delivery, reply: bytes) -> bool:

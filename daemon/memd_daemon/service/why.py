@@ -240,7 +240,7 @@ def _file(subject: Subject, path: str) -> Path:
 def _out(parts: Parts, snapshot: Snapshot, subject: Subject, moment: str, path: str, seen: Foreseen) -> ForeseenOut:
     one = _candidate(parts, snapshot, subject, seen)
     tells = MOMENTS[moment] in candidates.MOMENTS_THAT_TELL
-    weighed = list(_weighed(seen)) if tells else []
+    weighed = list(_weighed(seen, one)) if tells else []
     uid = one.view.note.uid
     found = ((c, d) for _, d in weighed for c in d.chosen if c.candidate.view.note.uid == uid)
     told, decision = next(found, (None, None))
@@ -265,11 +265,12 @@ def _out(parts: Parts, snapshot: Snapshot, subject: Subject, moment: str, path: 
     )
 
 
-def _weighed(seen: Foreseen) -> Iterator[tuple[Situation, Decision]]:
-    """What the moment itself was asked, then the bundle that comes with it; a start is its bundle."""
+def _weighed(seen: Foreseen, one: Candidate) -> Iterator[tuple[Situation, Decision]]:
+    """What the moment itself was asked, then the bundle that comes with it, or would if memd were not silent; a start is its
+    bundle."""
     if seen.call.event.moment not in STARTS:
         yield seen.at_moment, seen.own
-    if seen.is_owed:
+    if seen.is_owed or (seen.is_kept_back and not one.endorsed):
         yield seen.at_bundle, seen.owed
 
 
