@@ -196,8 +196,9 @@ class LedgerContract:
             assert known.turn_tokens("s", "1", "edit") == 21
         with ledger.at_hand() as unasked:
             pass
-        with pytest.raises(RuntimeError):
-            unasked.turn_notes("s", "", "another")
+        for ended in (late, unasked):
+            with pytest.raises(RuntimeError):
+                ended.turn_notes("s", "", "another")
 
     @pytest.mark.parametrize("write", ["offer", "receipt", "settle", "context", "moved", "prune"])
     def test_no_session_s_write_leaves_an_old_answer_to_itself_or_to_others(self, ledger: Ledger, write: str) -> None:

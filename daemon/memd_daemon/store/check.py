@@ -357,6 +357,8 @@ def _ids(snapshot: LogSnapshot) -> Iterator[Fault]:
     """Ids and their notes stand for each other, none is left out, and those of this origin go as its notes were recorded."""
     expected, newest = 0, 0
     passed = numbers.passed(snapshot.kv)
+    if numbers.are_lost(snapshot.kv):  # a number that was given in a store which this one replaced may be given again
+        yield Fault(where="the numbers that are passed over", what="cannot be read", remedy=RESTORE)
     for key, uid in snapshot.kv.scan(keys.IDS):
         expected += 1
         id_ = keys.of_number(key)

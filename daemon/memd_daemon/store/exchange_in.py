@@ -216,9 +216,8 @@ class Incoming:
         uid = _bytes_of(line.note)
         if not self._is_own_store or txn.id_of(uid) is not None:
             return
-        next_one = (
-            max(_last(txn, keys.IDS), self._passed_last) + 1
-        )  # a store whose last number was the greatest went on there
+        # A store whose last number was the greatest went on there.
+        next_one = max(_last(txn, keys.IDS), self._passed_last) + 1
         if len(uid) != UID_BYTES or not 0 < line.id <= max(IMPORT_NUMBER_MAX, next_one):
             found.wrong.add(number, "is no number of a note")
         elif line.id <= _last(txn, keys.IDS):

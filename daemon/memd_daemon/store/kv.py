@@ -67,7 +67,7 @@ class WhenAsked:
         return cast("Reading", self)
 
     def __exit__(self, *raised: Any) -> None:
-        self._has_ended = True
+        self._kv, self._has_ended = None, True
         self._open.__exit__(*raised)
 
     def __getattr__(self, name: str) -> Any:

@@ -22,11 +22,20 @@ _encoder: Final = msgspec.msgpack.Encoder()
 
 def passed(kv: Reading) -> tuple[Stretch, ...]:
     """The stretches that are passed over, in order; none where what stands there cannot be read."""
+    return _read(kv) or ()
+
+
+def are_lost(kv: Reading) -> bool:
+    """Whether something is passed over, and cannot be read."""
+    return _read(kv) is None
+
+
+def _read(kv: Reading) -> tuple[Stretch, ...] | None:
     raw = kv.get(keys.META, keys.META_PASSED)
     try:
         return () if raw is None else _decoder.decode(raw)
     except msgspec.MsgspecError:
-        return ()
+        return None
 
 
 def given_last(kv: Reading) -> int:

@@ -29,7 +29,7 @@ Row = tuple[bytes, bytes]
 
 
 def prune(keeper: Keeper, before: int, is_gone: Callable[[bytes], bool], rest: Callable[[], None]) -> int:
-    """`memd_daemon.store.port.Ledger.prune`."""
+    """`memd_daemon.store.ledger_port.Ledger.prune`."""
     removed = 0
     for page in _pages(keeper, keys.DELIVERIES, rest):
         told = [(number, _deliveries.decode(raw)) for number, raw in page]
