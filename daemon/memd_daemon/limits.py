@@ -304,6 +304,7 @@ IMPORT_TEXT_MAX_BYTES: Final = (
 IMPORT_NUMBER_MAX: Final = 1_000_000_000  # of a note or a turn: a thousand times what a store is made for
 IMPORT_STRETCHES_MAX: Final = 1_000  # of numbers that are passed over: one comes with a restore
 IMPORT_TOLD_MAX: Final = 20  # wrong lines that are named; the rest is counted
+KEPT_STORES_OF_A_SECOND_MAX: Final = 1_000  # folders of one time: a restore takes longer than that many do
 EXCHANGE_STOP_TRIES: Final = 5  # a hook may start a daemon between its end and the lock
 EXCHANGE_TOLD_EVERY_S: Final = 0.2  # a person's eye
 FAULTS_TOLD_MAX: Final = 3  # of a store that is to be put in place; `memd verify` has them all

@@ -33,6 +33,7 @@ from memd_daemon.limits import (
     BACKUP_MANIFEST_MAX_BYTES,
     DISK_FULL_BYTES,
     FILE_BLOCK_BYTES,
+    MS_PER_S,
     STORE_FORMAT,
     TAR_BLOCK_BYTES,
 )
@@ -118,7 +119,7 @@ def _member(descriptor: int, name: str, at_ms: int, fill: Callable[[], Any]) -> 
     size = os.lseek(descriptor, 0, os.SEEK_END) - head_at - TAR_BLOCK_BYTES
     _write_all(descriptor, bytes(-size % TAR_BLOCK_BYTES))
     head = tarfile.TarInfo(name)
-    head.size, head.mode, head.mtime = size, _MODE, at_ms // 1000
+    head.size, head.mode, head.mtime = size, _MODE, at_ms // MS_PER_S
     os.pwrite(descriptor, head.tobuf(tarfile.GNU_FORMAT), head_at)
 
 

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from memd_daemon import limits
 from memd_daemon.store import fs
 from memd_daemon.store.backup_refused import CannotSwap, SwapUnfinished
 
@@ -51,8 +52,8 @@ def staging(home: Path, now_ms: int, whole: contextlib.ExitStack | None = None) 
     Raises OSError, FolderUnsafe, StoreFull, StoreReadOnly.
     """
     kept = fs.prepare(home, KEPT)
-    when = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime(now_ms // 1000))
-    for further in ("", *(f"-{n}" for n in range(1, 1000))):
+    when = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime(now_ms // limits.MS_PER_S))
+    for further in ("", *(f"-{n}" for n in range(1, limits.KEPT_STORES_OF_A_SECOND_MAX))):
         folder = kept / f"{when}{further}{STAGED}"
         if not (kept / folder.name.removesuffix(STAGED)).exists():
             with contextlib.suppress(

@@ -73,7 +73,7 @@ from functools import lru_cache
 from typing import Final
 
 from memd_daemon.limits import DIGESTS_KNOWN_MAX
-from memd_daemon.model.event import Header, Stored
+from memd_daemon.model.event import Stored
 
 COMMITS: Final = "commits"
 EVENTS: Final = "events"
@@ -202,10 +202,6 @@ def place_bytes(place: Place) -> bytes:
 def of_place(raw: bytes) -> Place:
     hlc, origin, seq, index = _PLACE.unpack(raw)
     return hlc, origin, seq, index
-
-
-def place_in(header: Header, index: int) -> bytes:
-    return _PLACE.pack(header.hlc, header.origin, header.seq, index)
 
 
 def subject_key(stored: Stored) -> bytes:

@@ -186,7 +186,7 @@ class Snapshot(Protocol):
     def counts(self) -> Counts: ...
 
     additions: int
-    """`Store.additions` as it was before this was opened: it sees what they added, and maybe more."""
+    """`Store.additions` as it was before this was opened: it sees all that was counted by then, and maybe more."""
 
     def moment(self) -> int:
         """Which state of the store this is, turns and vectors among it: an equal number is the very same, as long as it is open."""
@@ -243,7 +243,8 @@ class Txn(Snapshot, Protocol):
 class Store(Protocol):
     info: StoreInfo
     additions: int
-    """Writes that added to the log since it was opened here, each counted before anybody hears that it is done."""
+    """Goes up with writes that may have added to the log, once for those that are put on disk together, before anybody hears that
+    they are done: while it is what it was, so is the log."""
 
     @property
     def doubt(self) -> threading.Event:
