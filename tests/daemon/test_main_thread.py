@@ -2,10 +2,11 @@
 
 import math
 import os
+import queue
 import signal
 import threading
-import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -30,6 +31,21 @@ def test_a_signal_is_time_to_leave_and_what_it_did_before_stands_again(number: s
         main_thread.attend(bell, leaving, lambda: (left.append(1), leaving.set()), [])  # type: ignore[func-returns-value]
     assert left == [1]
     assert signal.getsignal(number) is before
+
+
+def test_a_signal_is_heard_as_soon_as_it_no_longer_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is neither here nor there would be lost, and the daemon stay."""
+    heed = signal.signal
+
+    def heeded(number: int, handler: Any) -> Any:
+        before = heed(number, handler)
+        if number == signal.SIGTERM and callable(handler):
+            signal.raise_signal(number)
+        return before
+
+    monkeypatch.setattr(signal, "signal", heeded)
+    with main_thread.heeding() as bell:
+        assert main_thread.sleep(bell, 0.0)
 
 
 def test_another_signal_that_somebody_heeds_is_no_time_to_leave() -> None:
@@ -132,12 +148,20 @@ def test_another_thread_wakes_it_and_rings_nobodys_descriptor_later() -> None:
         os.close(descriptor)
 
 
-def test_sleep_has_an_end() -> None:
+@pytest.mark.parametrize("seconds", [-1.0, 0.0, 0.001])
+def test_sleep_has_an_end(seconds: float) -> None:
     """A time that has passed is none to wait for, and without a signal there was none."""
     with main_thread.heeding() as bell:
-        assert not main_thread.sleep(bell, -1.0)
-        assert not main_thread.sleep(bell, 0.001)
+        assert not main_thread.sleep(bell, seconds)
+
+
+def test_who_sleeps_for_ever_is_woken_by_a_ring() -> None:
+    """And not before; it is heard once, and is no signal."""
+    with main_thread.heeding() as bell:
+        slept: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        threading.Thread(target=lambda: slept.put(main_thread.sleep(bell, math.inf)), daemon=True).start()
+        with pytest.raises(queue.Empty):
+            slept.get(timeout=0.01)
         bell.ring()
-        began = time.monotonic()
-        assert not main_thread.sleep(bell, math.inf)
-        assert time.monotonic() - began < 30
+        assert slept.get(timeout=30) is False
+        assert bell.heard() == b""

@@ -32,7 +32,7 @@ class Served:
         self.folder = Path(tempfile.mkdtemp(prefix="memd-", dir="/tmp"))
         self.address = Address(wire.PROTOCOL, 0, 0, bytes(self.folder / "s"))
         self._bound, self._stopped = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(hook, receipt))
+        self._thread = threading.Thread(target=self._run, args=(hook, receipt), daemon=True)
         self._thread.start()
         assert self._bound.wait(30)
 
@@ -364,7 +364,7 @@ def test_a_server_whose_thread_cannot_begin_can_be_closed(monkeypatch: pytest.Mo
 def test_where_no_more_threads_can_begin_those_that_there_are_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """A daemon that ended by it would take everybody's answers with it."""
     served = Served(lambda *_: b"said", lambda _: None)
-    assert isinstance(served.ask(*call()), wire.Reply)
+    said = [served.ask(*call())]  # so that a thread there is
     submit = ThreadPoolExecutor.submit
 
     def full(self: ThreadPoolExecutor, *given: Any, **named: Any) -> Any:
@@ -373,6 +373,7 @@ def test_where_no_more_threads_can_begin_those_that_there_are_do_the_work(monkey
 
     with monkeypatch.context() as lacking:
         lacking.setattr(ThreadPoolExecutor, "submit", full)
-        assert isinstance(served.ask(*call()), wire.Reply)
-    assert isinstance(served.ask(*call()), wire.Reply)
+        said.append(served.ask(*call()))
+    said.append(served.ask(*call()))
     served.close()
+    assert [isinstance(one, wire.Reply) and (one.status, one.body[1]) for one in said] == 3 * [(wire.DONE, b"said")]

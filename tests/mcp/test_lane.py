@@ -31,7 +31,7 @@ class Served:
         self.taken: list[tuple[Carried, Callable[..., None]]] = []
         self.came = threading.Condition()
         self._bound, self._stopped = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._run)
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         assert self._bound.wait(30)
 
