@@ -7,9 +7,10 @@ import pytest
 from tests.store.making import ANNA, Pen, event, fresh_uid
 
 from memd_daemon.model import event as ev
+from memd_daemon.store import keys
 from memd_daemon.store.lmdb_log import open_store
-from memd_daemon.store.log_write import encode_row
-from memd_daemon.store.trusted import FALLS, may_be_fall, may_be_signed
+from memd_daemon.store.log_write import LogTxn, encode_row
+from memd_daemon.store.trusted import FALLS, Trusted, may_be_fall, may_be_signed
 
 
 @pytest.mark.parametrize("type_", sorted(ev.PAYLOADS))
@@ -40,3 +41,25 @@ def test_falls_are_told_in_their_order_and_again_after_an_opening(tmp_path: Path
     again.rebuild()
     assert again.fallen(3) == []
     again.close()
+
+
+def test_doubt_comes_behind_what_was_put_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else whoever looks anew because of it finds, and keeps, what stood there before."""
+    store = open_store(tmp_path)
+    pen = Pen(store)
+    pen.enrol(ANNA)
+    uid = pen.record("Ask before a push.", kind="directive")
+    pen.endorse(uid, ANNA)
+    store.write(lambda txn: txn.kv.clear(keys.KINDS))
+    store.close()
+    order: list[object] = []
+    refold = LogTxn.refold
+
+    def put_right(txn: LogTxn, subject: bytes) -> None:
+        refold(txn, subject)
+        order.append("put right")
+
+    monkeypatch.setattr(LogTxn, "refold", put_right)
+    monkeypatch.setattr(Trusted, "raise_doubt", lambda _, what: order.append(what))
+    open_store(tmp_path).close()
+    assert order == ["put right", uid]

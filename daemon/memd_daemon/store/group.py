@@ -189,8 +189,10 @@ class GroupStore:
                 with self.read() as snapshot:
                     stands = snapshot.stands(subject)
                 if not stands:
-                    self.trusted.raise_doubt(subject)
-                    self.write(partial(LogTxn.refold, subject=subject))
+                    try:
+                        self.write(partial(LogTxn.refold, subject=subject))
+                    finally:  # not before: whoever is told looks at what stands now
+                        self.trusted.raise_doubt(subject)
 
     def _drain(self) -> None:
         last = False
