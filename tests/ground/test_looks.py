@@ -109,6 +109,16 @@ def test_past_the_deadline_all_is_unknown(repo: Gitted) -> None:
     assert told(repo, *anchors, deadline_ns=LATE_NS, mentions=[one(repo, "other.py")]) == ["?"] * (len(ALL) + 1)
 
 
+def test_past_the_deadline_what_is_known_is_told(repo: Gitted) -> None:
+    """As long as the file is as it was."""
+    anchors, ground = anchored(repo, *ALL), FileGround()
+    aged(repo)
+    assert told(repo, *anchors, ground=ground) == [""] * len(ALL)
+    assert told(repo, *anchors, ground=ground, deadline_ns=LATE_NS) == [""] * len(ALL)
+    aged(repo, at=LONG_AGO_NS + 1)
+    assert told(repo, *anchors, ground=ground, deadline_ns=LATE_NS) == ["?"] * len(ALL)
+
+
 def test_where_git_would_have_to_be_asked_a_hook_does_not_know(repo: Gitted) -> None:
     """Until it was asked behind the answer."""
     anchors, ground = anchored(repo, SYMBOL), FileGround()

@@ -10,6 +10,10 @@ proxy is apart from this: it stands for the whole file, whatever the note's cont
 **Gone files** are asked for in the repository's history (renames.py). Where one was renamed, its blocks and claims are looked for
 at its new path: what has changed there is told rather than that it was renamed, since it says more, and where to is told with it.
 
+**Known.** What was said of a note's anchors in a checkout is said again while each of their files is there and holds the very
+content that it held. Where one was gone, or written to between two looks, and where something could not be looked at, all is found
+anew.
+
 What cannot be looked at (no permission, no repository any more, no grammar, too large to be taken apart, no time) is `unknown`, and
 told as such, never as a change that was seen.
 """
@@ -157,7 +161,8 @@ class FileGround:
     ) -> tuple[GroundStatus, ...]:
         """What is known of each anchor in the checkout at ``root``, then of mentioned files that have changed.
 
-        Past the deadline (monotonic ns) `unknown`. ``glance``: that of the answer for which others were looked at already.
+        Past the deadline (monotonic ns) `unknown`, save for what is known. ``glance``: that of the answer for which others were looked
+        at already.
         """
         if root is None:
             return ()

@@ -16,7 +16,7 @@ _NO_NAMES: Final = ("", ".", "..")
 
 
 class Looks(NamedTuple):
-    """See the module's docstring."""
+    """Paths that were looked at, by what was found there."""
 
     named: tuple[tuple[str, str], ...]  # paths of folders, and the real ones that they lead to
     absent: tuple[str, ...]  # where nothing stands
