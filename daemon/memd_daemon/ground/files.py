@@ -161,8 +161,8 @@ class FileGround:
     ) -> tuple[GroundStatus, ...]:
         """What is known of each anchor in the checkout at ``root``, then of mentioned files that have changed.
 
-        Past the deadline (monotonic ns) `unknown`, save for what is known. ``glance``: that of the answer for which others were looked
-        at already.
+        Past the deadline (monotonic ns) `unknown`, save for what is known. ``glance``: that of the answer for which others were
+        looked at already.
         """
         if root is None:
             return ()
