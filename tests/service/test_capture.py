@@ -34,6 +34,13 @@ def test_a_prompt_id_is_stored_once_and_equal_words_twice_are_two_turns(desk: De
     assert len(desk.ask(api.Turns(session="s2")).turns) == 2
 
 
+def test_other_words_under_one_prompts_id_are_another_turn(desk: Desk) -> None:
+    """Whoever goes on typing while the client works is heard: both are evidence."""
+    desk.prompt("always use tox", prompt_id="p1")
+    desk.prompt("and never pip", prompt_id="p1")
+    assert [turn.text for turn in desk.ask(api.Turns()).turns] == ["and never pip", "always use tox"]
+
+
 def test_private_words_are_not_stored(desk: Desk) -> None:
     """What stands in private tags is nobody's evidence."""
     desk.prompt("keep this <private>but not that</private> and this")

@@ -307,6 +307,21 @@ def test_an_edit_elsewhere_is_no_edit_of_the_file_of_that_name_here(desk: Desk, 
     assert "changed since" in context_of(desk.read("wire.py", prompt_id="p2"))
 
 
+def test_what_a_session_edits_in_another_repository_is_no_news_to_it(desk: Desk, nested: Path) -> None:
+    """It knows what it changed there; another session, which does not, is told."""
+    known_by_itself(desk, nested)
+    here, desk.repo = desk.repo, nested
+    desk.remember(INNER, kind="gotcha", anchors=["wire.py"])
+    desk.repo = here
+    wire = str(nested / "wire.py")
+    for session in ("s1", "s2"):
+        assert "matches current state" in context_of(desk.read(wire, session))
+    edited(desk, wire)
+    (nested / "wire.py").write_text("def send(frame):\n    return bytes(frame)\n")
+    assert desk.read(wire, "s1", prompt_id="p2") == ""
+    assert "changed since" in context_of(desk.read(wire, "s2", prompt_id="p2"))
+
+
 @pytest.mark.parametrize(
     ("cwd", "given"), [(".", "."), ("src", ".."), (".", "src/.."), (".", "src"), ("src", "."), (".", "./::f")]
 )
