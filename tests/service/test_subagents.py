@@ -99,6 +99,15 @@ def test_without_a_person_there_are_directives_only(desk: Desk, tmp_path: Path) 
     assert rules == {"no-person"}
 
 
+def test_a_client_below_another_one_in_a_terminal_has_a_person(desk: Desk, tmp_path: Path) -> None:
+    """Somebody opened a shell of the other one's and types there: everything is told."""
+    desk.remember("Finish the migration.", kind="task", priority="high")
+    note(desk)
+    with client(tmp_path, "claude", "claude", on_terminal=True) as nested:
+        assert "migration" in context_of(desk.start(pid=nested.hook))
+        assert GOTCHA in reason_of(desk.edit("app.py"))
+
+
 def test_a_top_level_headless_run_gets_everything(desk: Desk, tmp_path: Path) -> None:
     """Nobody types, but nothing stands above it either."""
     note(desk)
