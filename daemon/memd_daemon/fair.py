@@ -18,9 +18,9 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """What waits, by peer. ``each``: how many of one peer are in hand at most."""
+    """What waits, by peer. ``each``: how many of one peer are in hand at most, from `take` until `done`."""
 
-    def __init__(self, each: int = limits.WAITING_MAX) -> None:
+    def __init__(self, each: int) -> None:
         self._each = each
         self._in_hand: Counter[bytes] = Counter()
         self._waiting: dict[bytes, deque[tuple[T, int]]] = {}
@@ -50,7 +50,7 @@ class FairQueue(Generic[T]):
         return True
 
     def take(self) -> T | None:
-        """The next request, of the peer that has waited longest for its turn; from now on it is in hand."""
+        """The next request, of the peer that has waited longest for its turn; it is in hand until `done` says so, once."""
         if not self._round:
             return None
         peer = self._round.popleft()

@@ -4,12 +4,10 @@
 """
 
 import logging
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Generic, TypeVar
 
-from memd_daemon import limits
 from memd_daemon.fair import FairQueue
 
 log: Final = logging.getLogger("memd.server")
@@ -21,15 +19,16 @@ Finish = Callable[[list[bytes] | None], None]
 Carry = Callable[[Finish], None]
 """Hands a carried message on; whoever has it finishes it."""
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Lane(Generic[T]):
     """Requests in hand, so many at a time, and those that wait, in a queue that is fair. ``begin`` returns at once;
-    ``each``: of one peer so many are in hand."""
+    ``each``: of one peer so many are in hand, all of them where it is not given."""
 
-    def __init__(self, hands: int, begin: Callable[[T, Finish], object], each: int = limits.WAITING_MAX) -> None:
+    def __init__(self, hands: int, begin: Callable[[T, Finish], object], each: int | None = None) -> None:
         self.begin = begin
-        self.waiting: FairQueue[tuple[bytes, bytes, T]] = FairQueue(each)  # identity, verb, what it asks for
+        self.waiting: FairQueue[tuple[bytes, bytes, T]] = FairQueue(each or hands)  # identity, verb, what it asks for
         self.free = hands
         self._hands = hands
 
@@ -38,24 +37,28 @@ class Lane(Generic[T]):
         return not self.waiting and self.free == self._hands
 
 
-def on_thread_of(pool: ThreadPoolExecutor) -> Callable[[Work, Finish], object]:
-    """Begins work on one of the pool's threads. Raises RuntimeError where it has none, and the system gives none."""
-    begun = threading.Event()
+def on_thread_of(pool: ThreadPoolExecutor) -> Callable[[Callable[[], R], Callable[[R | None], None]], object]:
+    """Begins work on one of the pool's threads; what begins is finished, with None where it raised. To be called from one thread.
 
-    def do(work: Work, finish: Finish) -> None:
-        begun.set()
-        frames = None
+    Raises RuntimeError where the pool has none, and the system gives none; never once a first has begun.
+    """
+    has_thread = False
+
+    def do(work: Callable[[], R], finish: Callable[[R | None], None]) -> None:
+        came = None
         try:
-            frames = work()
+            came = work()
         finally:
-            finish(frames)
+            finish(came)
 
-    def begin(work: Work, finish: Finish) -> None:
+    def begin(work: Callable[[], R], finish: Callable[[R | None], None]) -> None:
+        nonlocal has_thread
         try:
             pool.submit(do, work, finish)
         except RuntimeError:
-            if not begun.is_set():
+            if not has_thread:
                 raise
             log.warning("no thread could begin")  # it waits for those that there are: the pool has taken it
+        has_thread = True
 
     return begin

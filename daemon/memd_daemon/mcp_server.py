@@ -22,7 +22,6 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future as ThreadFuture
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
@@ -40,6 +39,7 @@ from memd_client import __version__, wire
 from memd_daemon import errors, limits
 from memd_daemon.fair import FairQueue
 from memd_daemon.frames.tools import INSTRUCTIONS
+from memd_daemon.lanes import on_thread_of
 from memd_daemon.mcp_door import FAILED, STOPPING, Handed
 from memd_daemon.service.tools import TOOLS, Caller, Tool, Tools
 
@@ -231,8 +231,13 @@ class _Workers:
     """Threads for tool calls, with a turn for each session that has some waiting."""
 
     def __init__(self) -> None:
+        """Raises RuntimeError where the system gives no thread: with one, what waits is done sooner or later."""
         self._pool = ThreadPoolExecutor(limits.MCP_WORKER_THREADS, thread_name_prefix="memd-tool")
-        self._waiting: FairQueue[tuple[asyncio.Future[str], Callable[[], str]]] = FairQueue()
+        self._on_thread = on_thread_of(self._pool)
+        self._on_thread(lambda: None, lambda _: None)
+        self._waiting: FairQueue[tuple[bytes, asyncio.Future[str], Callable[[], str]]] = FairQueue(
+            limits.MCP_WORKER_THREADS
+        )
         self._free = limits.MCP_WORKER_THREADS
 
     async def run(self, session: bytes, work: Callable[[], str]) -> str:
@@ -241,7 +246,7 @@ class _Workers:
         One that is cancelled while it runs is let run.
         """
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        if not self._waiting.put(session, (future, work), 0):
+        if not self._waiting.put(session, (session, future, work), 0):
             raise errors.TooManyRequests
         self._begin()
         return await future
@@ -251,27 +256,37 @@ class _Workers:
 
     def _begin(self) -> None:
         while self._free and (next_ := self._waiting.take()) is not None:
-            future, work = next_
-            if not future.done():
-                self._free -= 1
-                self._pool.submit(work).add_done_callback(partial(self._ended, future))
+            session, future, work = next_
+            if future.done():  # cancelled while it waited
+                self._waiting.done(session)
+                continue
+            self._free -= 1
+            self._on_thread(partial(_outcome, work), partial(self._ended, session, future))
 
-    def _ended(self, future: asyncio.Future[str], done: ThreadFuture[str]) -> None:
+    def _ended(self, session: bytes, future: asyncio.Future[str], outcome: str | errors.MemdError | None) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended first
-            future.get_loop().call_soon_threadsafe(self._tell, future, done)
+            future.get_loop().call_soon_threadsafe(self._tell, session, future, outcome)
 
-    def _tell(self, future: asyncio.Future[str], done: ThreadFuture[str]) -> None:
+    def _tell(self, session: bytes, future: asyncio.Future[str], outcome: str | errors.MemdError | None) -> None:
         self._free += 1
-        if not future.done() and not done.cancelled():
-            fault = done.exception()
-            if fault is None:
-                future.set_result(done.result())
-            elif isinstance(fault, errors.MemdError):
-                future.set_exception(fault)
-            else:  # the session lives on, and the agent is told that nothing is certain
-                log.error("a tool has failed", exc_info=fault)
-                future.set_exception(errors.Fault("mcp"))
+        self._waiting.done(session)
+        if not future.done():
+            if isinstance(outcome, str):
+                future.set_result(outcome)
+            else:
+                future.set_exception(outcome or errors.Fault("mcp"))
         self._begin()
+
+
+def _outcome(work: Callable[[], str]) -> str | errors.MemdError:
+    """What a tool says, or why not."""
+    try:
+        return work()
+    except errors.MemdError as refusal:
+        return refusal
+    except Exception:  # the session lives on, and the agent is told that nothing is certain
+        log.exception("a tool has failed")
+        return errors.Fault("mcp")
 
 
 def _server(tools: Tools, workers: _Workers) -> Server[Any]:

@@ -15,7 +15,7 @@ PEERS = st.sampled_from([b"a", b"b", b"c"])
 @given(st.lists(PEERS, max_size=60))
 def test_every_peer_is_served_in_turn_and_in_its_own_order(asked: list[bytes]) -> None:
     """Nobody is served twice while another one waits, and everything that was taken in comes out once."""
-    waiting: FairQueue[tuple[bytes, int]] = FairQueue()
+    waiting: FairQueue[tuple[bytes, int]] = FairQueue(60)
     for number, peer in enumerate(asked):
         assert waiting.put(peer, (peer, number), 1)
     taken = [one for _ in asked if (one := waiting.take()) is not None]
@@ -36,7 +36,7 @@ def test_a_peer_has_its_bound_and_another_its_room(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(limits, "PEER_WAITING_MAX", 2)
     monkeypatch.setattr(limits, "WAITING_MAX", 3)
     monkeypatch.setattr(limits, "WAITING_MAX_BYTES", 10)
-    waiting: FairQueue[int] = FairQueue()
+    waiting: FairQueue[int] = FairQueue(10)
     asked = [(b"a", 1), (b"a", 1), (b"a", 1), (b"b", 1), (b"b", 1), (b"c", 6), (b"d", 2), (b"d", 1)]
     assert [waiting.put(peer, 0, size) for peer, size in asked] == [True, True, False, True, False, True, False, True]
     assert len(waiting) == 5

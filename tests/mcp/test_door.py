@@ -5,6 +5,7 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from queue import Queue
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from memd_client import wire
 from memd_client.carried import Carried
 from memd_daemon import errors, limits
 from memd_daemon.mcp_door import Door
+from memd_daemon.mcp_server import _Workers
 from memd_daemon.service.tools import Caller
 
 PATIENCE_S = 30
@@ -48,7 +50,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.tools = Tools()
-        self.door = Door(self.tools)  # type: ignore[arg-type]
+        self.door = Door(lambda: self.tools)  # type: ignore[arg-type]
         self.answers: Queue[tuple[int, int, list[bytes]]] = Queue()
         self._number = 0
         self._kept: dict[int, tuple[int, list[bytes]]] = {}
@@ -237,6 +239,48 @@ def test_more_calls_than_there_is_room_for_are_refused(desk: Desk) -> None:
     assert text_of(desk.told(desk.call("slow", "over"))) == errors.TooManyRequests().message
     gate.set()
     assert {text_of(desk.told(number)) for number in many} == {"slow {}"}
+
+
+def test_a_session_may_call_as_often_as_it_likes() -> None:
+    """One that lasts for days calls more often than there is room for at once."""
+
+    async def calls() -> None:
+        workers = _Workers()
+        for n in range(limits.WAITING_MAX + 1):
+            assert await asyncio.wait_for(workers.run(ONE, partial(str, n)), PATIENCE_S) == str(n)
+        workers.close()
+
+    asyncio.run(calls())
+
+
+def test_calls_that_are_cancelled_while_they_wait_hold_no_hand(desk: Desk) -> None:
+    """More of them than there are threads: what is asked after them is done."""
+    gate = desk.tools.gate("slow")
+    slow = [desk.call("slow", n) for n in range(limits.MCP_WORKER_THREADS)]
+    for n in range(limits.MCP_WORKER_THREADS):
+        waiting = desk.call("y", f"w{n}")
+        desk.send({"method": "notifications/cancelled", "params": {"requestId": f"w{n}"}})
+        assert desk.answer(waiting) == (wire.DONE, [])
+    last = desk.call("x", "last")
+    gate.set()
+    assert text_of(desk.told(last)) == "x {}"
+    assert {text_of(desk.told(number)) for number in slow} == {"slow {}"}
+    assert desk.tools.begun.qsize() == limits.MCP_WORKER_THREADS + 1
+
+
+def test_where_no_more_threads_can_begin_the_first_does_what_waits(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody's call waits for ever, and no hand is lost."""
+    assert text_of(desk.told(desk.call("x"))) == "x {}"
+    begin = threading.Thread.start
+
+    def lacking(thread: threading.Thread) -> None:
+        if thread.name.startswith("memd-tool"):
+            raise RuntimeError("can't start new thread")
+        begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", lacking)
+    many = [desk.call("x", n) for n in range(3 * limits.MCP_WORKER_THREADS)]
+    assert {text_of(desk.told(number)) for number in many} == {"x {}"}
 
 
 def test_a_cancelled_request_is_answered_with_nothing(desk: Desk) -> None:
