@@ -56,7 +56,7 @@ class Connections:
         self._pids: dict[int, int] = {}
         self._of_pid: dict[int, dict[int, None]] = {}  # descriptors, the newest last
         self._moving: set[int] = set()
-        self._least_bytes = _own_bytes()
+        self._least_bytes = _own_bytes()  # None until the system has said it
         self._has_freed = False
         self._untold: Counter[str] = Counter()
         self._looked_at = time.monotonic()
@@ -126,6 +126,7 @@ class Connections:
         pid = self._pids.pop(descriptor, None)
         self._unarmed.discard(descriptor)
         self._sent.discard(descriptor)
+        self._moving.discard(descriptor)
         if pid is not None:
             self._of_pid[pid].pop(descriptor)
             if not self._of_pid[pid]:
@@ -160,19 +161,26 @@ class Connections:
                 self._unarmed.discard(descriptor)
 
     def _let_go_greedy(self) -> None:
-        took = _own_bytes()
-        self._least_bytes = min(self._least_bytes, took)
+        grown_bytes = self._grown_bytes()
         moving = self._sent.union(descriptor for descriptor in self._pids if _bytes_waiting(descriptor))
         still, self._moving, self._sent = moving & self._moving, moving, set()
         if self._has_freed and not still:
             give_heap_back()
             self._has_freed = False
-        if took - self._least_bytes > limits.TRAFFIC_WATCHED_BYTES:
+        if grown_bytes > limits.TRAFFIC_WATCHED_BYTES:
             self._arm_all()
-        if took - self._least_bytes > limits.TRAFFIC_MAX_BYTES:
+        if grown_bytes > limits.TRAFFIC_MAX_BYTES:
             for descriptor in still:
                 self.let_go(descriptor, "ended a connection that took too much memory")
                 self._has_freed = True
+
+    def _grown_bytes(self) -> int:
+        """What the process has taken beyond its least; 0 where the system does not say."""
+        took = _own_bytes()
+        if took is None:
+            return 0
+        self._least_bytes = took if self._least_bytes is None else min(self._least_bytes, took)
+        return took - self._least_bytes
 
     def let_go_of(self, descriptor: int, pid: int, why: str) -> None:
         """Ends the connection that a message of ``pid`` came by; not another process's that bears its number by now."""
@@ -236,10 +244,10 @@ def _count_of(descriptor: int, request: int) -> int:
         return 0
 
 
-def _own_bytes() -> int:
-    """Memory of this process that no file stands behind; 0 where the system does not say."""
+def _own_bytes() -> int | None:
+    """Memory of this process that no file stands behind; None where the system does not say, or has no descriptor to say it by."""
     try:
         _, resident, shared, *_ = Path("/proc/self/statm").read_bytes().split()
     except (OSError, ValueError):
-        return 0
+        return None
     return (int(resident) - int(shared)) * resource.getpagesize()

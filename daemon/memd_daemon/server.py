@@ -177,6 +177,7 @@ class Server:
         self._hear_some(self._connections.arrivals in ready)
         if self._socket in ready:
             self._receive_some()
+        self._connections.look()  # by now it is heard whose message has ended
         self._turn()
         self._see_off(time.monotonic())
 
@@ -202,7 +203,6 @@ class Server:
                     self._expect_gone()
                 else:
                     self._connections.went(descriptor)
-        self._connections.look()
 
     def _turn(self) -> None:
         """Sends the answers that are there, and begins the next request of each lane that has a hand free."""

@@ -161,6 +161,42 @@ def test_who_sends_between_looks_while_memory_is_short_is_let_go(
             listening.read(descriptor)
 
 
+def test_a_number_that_comes_again_has_no_past(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks come and go by the same few: the next one is not the second look at the one before it."""
+    monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 0)
+    took = [0]
+    monkeypatch.setattr(connections, "_own_bytes", lambda: took[0])
+    crowd = Connections(listening.path)
+    descriptor = listening.one_more()
+    crowd.came(descriptor)
+    listening.peers[descriptor].send(b"x")
+    crowd.look()
+    took[0] = limits.TRAFFIC_MAX_BYTES + 1
+    crowd.went(descriptor)
+    crowd.came(descriptor)
+    crowd.look()
+    assert listening.is_open(descriptor)
+    crowd.look()
+    assert not listening.is_open(descriptor)
+
+
+@pytest.mark.parametrize("told", [[None], [limits.TRAFFIC_MAX_BYTES + 1, None]])
+def test_a_moment_in_which_the_system_does_not_say_is_no_least(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch, told: list[int | None]
+) -> None:
+    """Without a descriptor to read it by nothing is known: whoever asks much of a grown daemon later is not let go for that."""
+    monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 0)
+    monkeypatch.setattr(connections, "_own_bytes", lambda: told.pop(0) if told else limits.TRAFFIC_MAX_BYTES + 1)
+    crowd = Connections(listening.path)
+    descriptor = listening.one_more()
+    crowd.came(descriptor)
+    listening.peers[descriptor].send(b"x")
+    for _ in range(3):
+        crowd.look()
+    assert not told
+    assert listening.is_open(descriptor)
+
+
 def test_nothing_is_looked_at_where_nobody_is_connected(listening: Listening) -> None:
     """So a daemon that nobody asks sleeps; what befell a peer is told first."""
     crowd = Connections(listening.path)
