@@ -152,6 +152,8 @@ class Daemon:
                 raise Unreached(NOT_OURS)
         except FileNotFoundError:
             pass  # it is made now
+        except OSError:  # what stands above it is no folder, or closed to this user
+            raise Unreached(UNWRITABLE) from None
         try:
             found = spawn.ensure_daemon(self._home, START_SLICE_S)
         except spawn.StartFailed:
@@ -204,13 +206,14 @@ class Carrier:
         self._unsent: dict[int, bytes] = {}
         self._asked: dict[int, tuple[bytes, int]] = {}  # the message, and until when (ns) an answer is waited for
         self._out = bytearray()
+        self._is_left = False  # the daemon takes nothing more, and may still answer what it took
         self._reach_by_ns = 0  # while a daemon is looked for: until when
         self._leave_by_ns = 0  # after stdin's end: until when answers are waited for
 
     def run(self) -> None:
         """Carries until the client has ended and has what it asked for, or is gone."""
         while not self._is_done():
-            if self._unsent:
+            if self._may_pass_on:
                 self._pass_on()
             if not self._look():
                 return
@@ -247,7 +250,7 @@ class Carrier:
         return held + len(self._out)
 
     def _wait_ms(self) -> int | None:
-        if self._unsent:
+        if self._may_pass_on:
             return 0  # looking for a daemon is what takes its time
         ends = [until for _, until in self._asked.values()] + [self._leave_by_ns] * bool(self._leave_by_ns)
         if self._parent.descriptor < 0:
@@ -284,11 +287,18 @@ class Carrier:
 
     # --- to the daemon
 
+    @property
+    def _may_pass_on(self) -> bool:
+        """Whether something is to be sent, and no daemon that leaves has still to answer: its link tells what it took."""
+        return bool(self._unsent) and not (self._is_left and self._asked)
+
     def _pass_on(self) -> None:
         """Sends what has come, if there is anybody to send it to."""
+        if self._is_left:
+            self._lose(GONE)
         if self._daemon.link is None and not self._reach():
             return
-        for number, message in list(self._unsent.items()):
+        for number, message in sorted(self._unsent.items()):
             if not self._tell(number, message):
                 self._lose(GONE)  # it was not sent whole, so nobody took it: it goes to the next daemon
                 return
@@ -345,12 +355,13 @@ class Carrier:
                 self._say(one)
         elif status == wire.STOPPING:
             self._unsent[number] = message
-            self._lose(GONE)
+            self._is_left = True
         else:
             self._refuse(message, b" ".join(said).decode("utf-8", "replace"))
 
     def _lose(self, why: str) -> None:
         self._daemon.lose()
+        self._is_left = False
         for message, _ in self._asked.values():
             self._refuse(message, why)
         self._asked.clear()

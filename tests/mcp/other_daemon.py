@@ -1,6 +1,7 @@
 """A daemon of another version, as far as a carrier asks it: pings, messages of MCP, a stop.
 
-One that is told to `die` does so at the first message of MCP.
+One that is told to `die` does so at the first message of MCP; one that is told to `leave` says of the first
+two that it took neither, and goes.
 """
 
 import json
@@ -26,6 +27,7 @@ def main() -> None:
     )
     (home / "run" / "address").write_bytes(address.encode(here))
     print("ready", flush=True)
+    untaken: list[tuple[bytes, int]] = []
     while True:
         identity, *frames = router.recv_multipart()
         _, verb, body = wire.parse_request(frames)
@@ -33,6 +35,15 @@ def main() -> None:
             asked.write(f"{verb.decode()}\n")
         if verb == wire.MCP and sys.argv[2:] == ["die"]:
             os._exit(1)
+        if verb == wire.MCP and sys.argv[2:] == ["leave"]:
+            untaken.append((identity, parse_carried(body).number))
+            if len(untaken) == 2:
+                (home / "run" / "address").unlink()
+                for identity, number in untaken:
+                    router.send_multipart([identity, *carried_reply(version, number, b"leaving", status=wire.STOPPING)])
+                router.close(1_000)
+                return
+            continue
         if verb == wire.MCP:
             carried = parse_carried(body)
             asked_id = json.loads(carried.message)["id"] if carried.message else None

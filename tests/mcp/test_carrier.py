@@ -172,6 +172,19 @@ def test_a_request_whose_daemon_dies_is_answered_and_not_sent_twice(fresh: World
         end(other)
 
 
+def test_what_a_daemon_that_leaves_did_not_take_is_asked_of_the_next(fresh: World, connect: Connect) -> None:
+    """All of it: nothing of it was done, and the client need not know."""
+    other = other_daemon(fresh, __version__, "leave")
+    try:
+        client = connect(fresh)
+        first, second = client.request("ping"), client.request("ping")
+        assert [client.answer(first), client.answer(second)] == [
+            {"jsonrpc": "2.0", "id": id_, "result": {}} for id_ in (first, second)
+        ]
+    finally:
+        end(other)
+
+
 def test_after_a_deliberate_stop_a_session_does_not_start_memd_again(fresh: World, connect: Connect) -> None:
     """It is told so at once; `memd start` or a new session ends that."""
     client = connect(fresh)
@@ -200,7 +213,7 @@ def test_an_older_daemon_is_replaced_and_a_newer_one_serves(
         end(other)
 
 
-@pytest.mark.parametrize("environ", [{"MEMD_HOME": "/proc/1/no-such"}, {"MEMD_HOME": "/dev/null"}])
+@pytest.mark.parametrize("environ", [{"MEMD_HOME": home} for home in ("/proc/1/no-such", "/dev/null", "/dev/null/in")])
 def test_where_no_daemon_can_be_started_the_client_is_told(
     world: World, connect: Connect, environ: dict[str, str]
 ) -> None:
