@@ -16,6 +16,8 @@ be the result.
 import posix
 import sys
 
+from memd_client import wire
+
 DEFAULT_HOME = b"/.local/share/memd"
 SOCKET_NAME = b"memd.sock"
 FILE_MAX_BYTES = 8_192  # a line with the longest path is half of it
@@ -68,9 +70,12 @@ def parse(line: bytes) -> Address | None:
     if not line.endswith(b"\n") or len(fields) != 4:
         return None
     protocol, pid, start_time, socket = fields
-    if not (pid.isdigit() and start_time.isdigit() and socket.startswith(b"/")) or b"\n" in socket:
+    if not socket.startswith(b"/") or b"\n" in socket:
         return None
-    return Address(protocol, int(pid), int(start_time), socket)
+    try:
+        return Address(protocol, wire.decimal(pid), wire.decimal(start_time), socket)
+    except wire.Malformed:
+        return None
 
 
 def read(home: bytes) -> Address | None:

@@ -43,6 +43,8 @@ def test_no_line_raises(line: bytes) -> None:
         b"memd/1 1 /run/s\n",
         b"memd/1 x 2 /run/s\n",
         b"memd/1 -1 2 /run/s\n",
+        b"memd/1 %b 2 /run/s\n" % (b"9" * 5_000),
+        b"memd/1 1 %b /run/s\n" % (b"9" * 5_000),
         b"memd/1 1 2 run/s\n",
         b"memd/1 1 2 \n",
         b"memd/1 1 2 /run/s\nmore\n",
