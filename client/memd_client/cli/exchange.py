@@ -176,15 +176,14 @@ def _targets(given: str | None, kind: str) -> Iterator[Path]:
 
 def _first_free(given: str | None, kind: str, make: Callable[[Path], T]) -> T:
     """What ``make`` gives for the first target at which nothing is, also when it is done. Raises Refused."""
-    taken: Refused | None = None
-    for target in _targets(given, kind):
+    *others, last = _targets(given, kind)
+    for target in others:
         try:
             return make(target)
         except Refused as refusal:
             if refusal.code not in TAKEN:
                 raise
-            taken = refusal
-    raise taken or Refused("no-name", "There is no name left for it: name a file.")
+    return make(last)
 
 
 def _backed_up(memd: Memd, target: Path, say: Callable[[str], None]) -> api.BackupReply:
