@@ -15,6 +15,7 @@ from memd_daemon.model.view import NoteView, SpokenView
 from memd_daemon.model.words import Kind, Priority, Provenance
 from memd_daemon.rules.sift import is_too_far, sift
 from memd_daemon.rules.situation import Candidate, Gate, GateEvidence, Situation
+from memd_daemon.service.brought_up import BroughtUp
 from memd_daemon.service.contexts import touched
 from memd_daemon.service.known import Known, Rows, Views
 from memd_daemon.service.moved import as_moved, known_moves
@@ -162,21 +163,34 @@ def _on_path(parts: Parts, known: Known, place: Place, scope: str, path: str) ->
 class Asked:
     """A prompt as the notes are searched for it: what its words alone say can be known while its vector is being computed."""
 
-    def __init__(self, parts: Parts, scopes: tuple[str, ...], prompt: str) -> None:
+    def __init__(self, parts: Parts, place: Place, scopes: tuple[str, ...], prompt: str) -> None:
         self._parts = parts
         self._scopes = scopes
         self._prompt = prompt
-        self._by_words = parts.search.by_words(prompt, scopes)
-        self.match = parts.search.matcher(prompt)
+        self._by_words = parts.search.ahead(prompt, scopes)
+        self.brought_up = BroughtUp(place, parts.search.matcher(prompt))
+
+    def read_ahead(self, is_enough: Callable[[], bool]) -> None:
+        """Reads the notes that the words bring up until ``is_enough``, and views of so many as a prompt weighs."""
+        views = 0
+        with self._parts.store.read() as snapshot:
+            self.brought_up.come_to(snapshot, in_doubt=False)
+            for id_, _ in self._by_words.ranked:
+                if is_enough():
+                    break
+                note = self.brought_up.note(snapshot, id_)
+                if note is not None and views < limits.PROMPT_CANDIDATES:
+                    self.brought_up.view(snapshot, note)
+                    views += 1
 
     def hits(self, vector: Any, *, by_table: bool) -> list[Hit]:
         """The notes that words and vector bring up, best first, each with its cosine if it has a vector. ``by_table``: the vector
         is the token table's."""
         found, scopes = self._parts.search, self._scopes
-        hits = found.find(self._prompt, scopes, limits.FUSION_CANDIDATES, vector=vector, by_words=self._by_words)
+        hits = found.find(self._prompt, scopes, limits.FUSION_CANDIDATES, vector=vector, ahead=self._by_words)
         if len(hits) >= limits.FUSION_CANDIDATES:
             hits += self._endorsed_beyond(hits)
-        return found.with_cosines(hits, vector, by_table=by_table)
+        return found.with_cosines(hits, vector, self._by_words, by_table=by_table)
 
     def _endorsed_beyond(self, hits: Sequence[Hit]) -> list[Hit]:
         """What a person endorsed and others crowd out: no number of notes that agents write keeps it from being weighed. It is
@@ -202,14 +216,6 @@ def _endorsed_findings(parts: Parts, known: Known, scope: str) -> tuple[int, ...
     return known(("endorsed", scope, len(parts.store.signed())), made).rows
 
 
-def _that_prompts_tell(snapshot: Snapshot, id_: int) -> Note | None:
-    """The note if a prompt could bring it: one of class auto is never told unasked, and must not take the place of another."""
-    uid = snapshot.uid_of(id_)
-    note = snapshot.note(uid) if uid else None
-    told = note is not None and note.kind == Kind.FINDING and note.provenance != Provenance.AUTO
-    return note if told else None
-
-
 def evidence_of(snapshot: Snapshot, note: Note, hit: Hit, match: Callable[[str], Match]) -> GateEvidence:
     """How the prompt and the note agree, by vector and by words."""
     words = match(snapshot.text(note.shown.content) or "")
@@ -228,7 +234,7 @@ def on_prompt(
     snapshot: Snapshot,
     place: Place,
     hits: Iterable[Hit],
-    match: Callable[[str], Match],
+    brought_up: BroughtUp,
     gates: Collection[Gate],
     now: Situation,
 ) -> list[Candidate]:
@@ -240,16 +246,17 @@ def on_prompt(
     found: list[Candidate] = []
     places = 0
     look = Look(parts, snapshot, place)
+    brought_up.come_to(snapshot, in_doubt=parts.store.doubt.is_set())
     for hit in hits:
-        note = _that_prompts_tell(snapshot, hit.id)
+        note = brought_up.note(snapshot, hit.id)
         if note is None or (places >= limits.PROMPT_CANDIDATES and note.provenance != Provenance.HUMAN):
             continue  # no number of notes that agents write takes the place of what a person endorsed
         evidence = GateEvidence(cosine=hit.cosine, by_table=hit.by_table)
         if not all(is_too_far(evidence, gate) for gate in gates):
-            evidence = evidence_of(snapshot, note, hit, match)
+            evidence = evidence_of(snapshot, note, hit, brought_up.match)
         is_stated = is_user_stated(parts, snapshot, note, look.until_ns)
         score, _ = weighed(parts, note, hit.relevance, is_stated=is_stated)
-        one = Candidate(view=look.at(view_from_log(snapshot, note, place)), score=score, gate=evidence)
+        one = Candidate(view=look.at(brought_up.view(snapshot, note)), score=score, gate=evidence)
         places += sift(now, one) in _ON_ITS_WAY
         found.append(one)
     found.sort(key=lambda one: (-one.score, one.view.note.uid))

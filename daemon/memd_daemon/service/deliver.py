@@ -44,7 +44,7 @@ from memd_daemon.service.moments import FILE_MOMENTS, Call, situation, under_set
 from memd_daemon.service.moved import look_around, moved_here
 from memd_daemon.service.outer import brought
 from memd_daemon.service.parts import Parts
-from memd_daemon.service.repos import scopes_at
+from memd_daemon.service.repos import Place, scopes_at
 from memd_daemon.service.search import Hit
 from memd_daemon.service.terms import gates_of, silence_at
 from memd_daemon.service.twins import Twins
@@ -132,6 +132,7 @@ class Deliverer:
             return b""
         if not event.session:
             return b""
+        pending = self._embedded(event, place)
         if not hook.is_probe:
             tool_results.heard(self._parts, harness, event, place)
         if event.moment == Moment.TOOL_RESULT and known is not None and not may_be_owed(known, self._parts.now_ms()):
@@ -140,7 +141,8 @@ class Deliverer:
         looks = known is None or event.moment in CLIENT_MOMENTS
         client = client_above(pid, self._names, event.harness) if looks and pid else None
         sessions = session_and_continued(event.session, main)
-        call = msgspec.structs.replace(self._called(hook, harness, event, footing, sessions, client), pid=pid)
+        call = self._called(hook, harness, event, footing, sessions, client, pending)
+        call = msgspec.structs.replace(call, pid=pid)
         return self._answer_session(harness, call, client)
 
     def _understood(self, harness: Harness | None, hook: wire.Hook) -> HookEvent | None:
@@ -210,7 +212,9 @@ class Deliverer:
         deadline_ns = time.monotonic_ns() + patience_ms * limits.NS_PER_MS
         hook = wire.Hook(b"", deadline_ns, wire.PROBE, event.harness, event.moment, os.fsencode(event.cwd), b"", b"")
         sessions = sessions_of(self._parts.ledger, event.session)
-        call = self._called(hook, harness, event, self._footings.of(self._parts, event, ""), sessions, None)
+        footing = self._footings.of(self._parts, event, "")
+        pending = self._embedded(event, footing.place)
+        call = self._called(hook, harness, event, footing, sessions, None, pending)
         with self._lock, self._parts.ledger.read() as ledger, self._parts.store.read() as snapshot:
             call = under_settings(self._parts, snapshot, call)
             context = entered(known, event, call.place, None, self._parts.now_ms())
@@ -228,6 +232,14 @@ class Deliverer:
                 is_kept_back=context.bundle == PART_DELIVERED,
             )
 
+    def _embedded(self, event: HookEvent, place: Place) -> "Future[Any] | None":
+        """A prompt's vector on its way: it takes longest, and all else is done meanwhile. None where nothing is told."""
+        if event.moment != Moment.PROMPT_SUBMIT:
+            return None
+        if silence_at(self._parts.settings(), self._parts.now_ms(), place).everything:
+            return None
+        return self._embedding.submit(self._parts.search.embed, event.prompt)
+
     def _called(
         self,
         hook: wire.Hook,
@@ -236,10 +248,11 @@ class Deliverer:
         footing: Footing,
         sessions: tuple[str, ...],
         client: Client | None,
+        pending: "Future[Any] | None",
     ) -> Call:
         """Stores a prompt's turn and searches the notes for it; finds where a file moment's files were before.
 
-        ``sessions``: the event's, and those it continues.
+        ``sessions``: the event's, and those it continues. ``pending``: `_embedded`.
         """
         place, at, paths, outer = footing
         asked, vectors = None, ""
@@ -247,14 +260,13 @@ class Deliverer:
         if event.moment in LOOKED_AT:
             self._parts.policies.look(self._parts)
         if event.moment == Moment.PROMPT_SUBMIT:
-            now_ms = self._parts.now_ms()
-            is_silent = silence_at(self._parts.settings(), now_ms, place).everything
-            pending = None if is_silent else self._embedding.submit(self._parts.search.embed, event.prompt)
             if not hook.is_probe:
+                now_ms = self._parts.now_ms()
                 capture.store_prompt(self._parts, hook, harness, event, place, client, now_ms, spooled=False)
             if pending is not None:
                 scopes = scopes_at(place, *sessions)
-                asked = candidates.Asked(self._parts, scopes, event.prompt)
+                asked = candidates.Asked(self._parts, place, scopes, event.prompt)
+                asked.read_ahead(pending.done)
                 vector, vectors = self._query_vector(event.prompt, pending, hook.deadline_ns)
                 hits = asked.hits(vector, by_table=vectors == "table")
         if event.moment == Moment.SESSION_START and not hook.is_probe:
@@ -270,7 +282,7 @@ class Deliverer:
             glance=glance,
             moved=moved_here(self._parts, at, sessions, paths, glance, keeps=not hook.is_probe),
             hits=hits,
-            match=asked.match if asked else None,
+            brought_up=asked.brought_up if asked else None,
             vectors=vectors,
         )
 
@@ -354,10 +366,10 @@ class Deliverer:
         """What this very moment brings; a start brings nothing beyond its bundle."""
         if call.there.everything:
             return Decision()
-        if call.match is not None:
+        if call.brought_up is not None:
             now = self._own_situation(ledger, call, context, harness, owed)
             gates = gates_of(call.settings, self._parts.now_ms())
-            asked = candidates.on_prompt(self._parts, snapshot, call.place, call.hits, call.match, gates, now)
+            asked = candidates.on_prompt(self._parts, snapshot, call.place, call.hits, call.brought_up, gates, now)
             return decide(now, asked)
         found = self._on_files(snapshot, call, context) if call.event.moment in FILE_MOMENTS else ()
         if not found:

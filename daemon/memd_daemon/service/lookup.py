@@ -1,7 +1,7 @@
 """How the derived indexes are asked, whichever of them are in by now; what is not in is not used (service/search.py loads them)."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -26,6 +26,14 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     lexical: float = 0.0  # share of the best one's BM25
     cosine: float | None = None
     by_table: bool = False  # the cosine is of the token table's vector
+
+
+class ByWords(msgspec.Struct, frozen=True, eq=False):
+    """What a query's words bring up, and what is known of that before the query has a vector."""
+
+    ranked: Sequence[tuple[int, float]]  # (id, score), best first
+    rows: Mapping[int, Any] = {}  # float32 [dim] of the first wording of each, None where it has no vector
+    unmeasured: frozenset[int] = frozenset()  # those that no vector index of these scopes has
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +103,15 @@ class Lookup:
             return []
         return words.search(_looked_at(query), self._everywhere(scopes), limits.FUSION_CANDIDATES)
 
+    def ahead(self, query: str, scopes: Iterable[str]) -> ByWords:
+        """`by_words`, with all of `find` and `with_cosines` that needs no vector of the query."""
+        asked = self._everywhere(scopes)
+        ranked = self.by_words(query, asked)
+        ids = [id_ for id_, _ in ranked]
+        if self._vectors is None:
+            return ByWords(ranked, unmeasured=frozenset(ids))
+        return ByWords(ranked, self._rows(ids), frozenset(self._vectors.without(asked, ids)))
+
     def by_rarest(self, text: str, scopes: Iterable[str]) -> list[int]:
         """Ids of the notes of these scopes that share the rarest words of a text, best first: all that may say nearly the same."""
         words = self._words
@@ -113,40 +130,46 @@ class Lookup:
         *,
         vector: Any = None,
         cold: bool = False,
-        by_words: Sequence[tuple[int, float]] | None = None,
+        ahead: ByWords | None = None,
     ) -> list[Hit]:
         """The k best of these scopes, best first; by the table's vector where none is given.
 
-        ``by_words``: what `by_words` gave for this very query and these scopes, where that was asked ahead.
+        ``ahead``: what `ahead` gave for this very query and these scopes, where that was asked.
         """
         from memd_daemon.index.fuse import fuse
 
         asked = self._everywhere(scopes)
         asked += [COLD + s for s in asked] if cold else []
-        ranked = self.by_words(query, asked) if by_words is None else by_words
+        ranked = self.by_words(query, asked) if ahead is None else ahead.ranked
         if vector is None:
             vector = self.table_vector(query)
         near: list[tuple[int, float]] = []
         if self._vectors is not None and vector is not None and vector.any():
             near = _by_note(self._vectors.search(asked, vector, limits.FUSION_CANDIDATES))
         cosines = dict(near)
-        far = [key for key, _ in ranked if key not in cosines]
-        unmeasured = self._vectors.without(asked, far) if near and self._vectors is not None else ()
+        unmeasured: Collection[int] = ()
+        if ahead is not None:
+            unmeasured = ahead.unmeasured.difference(cosines)
+        elif near and self._vectors is not None:
+            unmeasured = self._vectors.without(asked, [key for key, _ in ranked if key not in cosines])
         return [
             Hit(id=one.key, relevance=one.score, lexical=one.lexical, cosine=cosines.get(one.key))
             for one in fuse(ranked, near, k, unmeasured=unmeasured)
         ]
 
-    def with_cosines(self, hits: Sequence[Hit], vector: Any, *, by_table: bool) -> list[Hit]:
+    def with_cosines(self, hits: Sequence[Hit], vector: Any, ahead: ByWords, *, by_table: bool) -> list[Hit]:
         """The hits of a vector, each with its cosine, also those that only words brought up; None for a note without a vector.
 
         Where a note is not among the nearest, that says how far it is only to who knows how far the others are.
+        ``ahead``: what is known of them.
         """
         far = [hit.id for hit in hits if hit.cosine is None]
         if vector is None or not vector.any() or not far or self._vectors is None:
             return [msgspec.structs.replace(hit, by_table=by_table) for hit in hits]
-        rows = self._fetch(far)
-        found = {id_: float(row @ vector) for id_, row in zip(far, rows, strict=True) if row.any()}
+        rows = dict(ahead.rows)
+        if others := [id_ for id_ in far if id_ not in rows]:
+            rows |= self._rows(others)
+        found = {id_: float(row @ vector) for id_ in far if (row := rows[id_]) is not None}
         return [msgspec.structs.replace(h, cosine=found.get(h.id, h.cosine), by_table=by_table) for h in hits]
 
     def matcher(self, query: str) -> Callable[[str], Match]:
@@ -163,6 +186,12 @@ class Lookup:
             )
 
         return match
+
+    def _rows(self, ids: Sequence[int]) -> dict[int, Any]:
+        """float32 [dim] of each note's first wording, None where it has no vector."""
+        rows = self._fetch(ids).astype("f4")
+        there = rows.any(axis=1).tolist()
+        return {id_: row if is_there else None for id_, row, is_there in zip(ids, rows, there, strict=True)}
 
     def _fetch(self, keys: Sequence[int]) -> Any:
         return self._queue.rows(self.model_id, keys, self._vectors.dim if self._vectors is not None else 0)

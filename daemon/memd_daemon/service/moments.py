@@ -3,7 +3,7 @@
 A hook is answered by it (deliver.py), `memd why` foretells by it, and a write looks by it whether the rules still fit (room.py).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -14,10 +14,11 @@ from memd_daemon.ground.files import Glance
 from memd_daemon.model.delivery import Context
 from memd_daemon.model.settings import Settings
 from memd_daemon.rules import Chosen, Situation
+from memd_daemon.service.brought_up import BroughtUp
 from memd_daemon.service.contexts import with_paths
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Files, Place
-from memd_daemon.service.search import Hit, Match
+from memd_daemon.service.search import Hit
 from memd_daemon.service.terms import LOUD, Silence, silence_at, terms_of
 from memd_daemon.store.ledger_port import LedgerSnapshot
 from memd_daemon.store.port import Snapshot
@@ -39,8 +40,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     around: Sequence[Files] = ()  # the same files in the repositories that this checkout lies in
     glance: Glance | None = None  # the answer's look at them
     moved: Mapping[str, str] = {}  # where gotchas' files that are at these paths now were before: old path -> path
-    hits: Sequence[Hit] = ()  # what a prompt found, best first, and how far its words stand in a text
-    match: Callable[[str], Match] | None = None
+    hits: Sequence[Hit] = ()  # what a prompt found, best first, and what is known of that
+    brought_up: BroughtUp | None = None
     vectors: str = ""
     pid: int = 0  # of the hook's process; 0 where the system does not say
     settings: Settings = DEFAULTS  # as they stand when it is decided

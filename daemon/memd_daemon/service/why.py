@@ -303,9 +303,9 @@ def _candidate(parts: Parts, snapshot: Snapshot, subject: Subject, seen: Foresee
     at = next((files.at for files in seen.call.around if files.at.scope == subject.note.scope), seen.call.at)
     view = grounded(parts, quarantined(parts, view), at, None, Looked())
     hit = next((hit for hit in seen.call.hits if hit.id == subject.id), None)
-    if hit is None or seen.call.match is None:
+    if hit is None or seen.call.brought_up is None:
         return Candidate(view=view)
-    return Candidate(view=view, gate=candidates.evidence_of(snapshot, subject.note, hit, seen.call.match))
+    return Candidate(view=view, gate=candidates.evidence_of(snapshot, subject.note, hit, seen.call.brought_up.match))
 
 
 def _matched(parts: Parts, subject: Subject, seen: Foreseen, view: NoteView) -> str:
