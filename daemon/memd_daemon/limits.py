@@ -142,6 +142,7 @@ SAME_START_WINDOW_MS: Final = (
     2000  # likewise of a start or a compaction: no hook of theirs lives longer, and a summary alone takes as long
 )
 EVENTS_HEARD_MAX: Final = 1_000  # by which a second word of one is known: it comes within moments
+EVENT_NAME_BYTES: Final = 16  # of a digest, by which an event is known after a restart
 SESSIONS_CONTINUED_MAX: Final = 16  # forked or cleared from one another, whose notes hold on
 
 # evidence: which words of a note are the user's own (evidence.md; evidence/ says how)
@@ -328,6 +329,7 @@ REPLIES_KEPT: Final = (
 )
 REPLY_KEPT_MS: Final = 600_000  # an older answer than that is dropped behind them; a hook has ended long before
 LEDGER_PAGE_ROWS: Final = 256  # deliveries read with one snapshot, so that a slow reader holds none
+DELIVERIES_AT_HAND_MAX: Final = 64  # newest of a session, looked through for one of the last five seconds
 DELIVERIES_KEPT_DAYS: Final = 90  # as long as turns; that a note was shown to a session is known as long as the note
 TURNS_KEPT_DAYS: Final = 90  # evidence.md; one that a note's evidence cites stays with the note
 CLOCK_LEAP_DAYS: Final = (

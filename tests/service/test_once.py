@@ -13,12 +13,13 @@ import pytest
 from memd_client import api, wire
 from memd_daemon import limits
 from memd_daemon.service import deliver
-from tests.service.desk import Desk, context_of, desk_at, reason_of
+from tests.service.desk import Desk, context_of, desk_at, make_repo, reason_of
 from tests.service.processes import client
 
 RULE = "Always run the tests with the project's own virtual environment."
 GOTCHA = "add() is called with strings by the importer: keep it duck-typed."
 FINDING = "The importer retries three times on a locked database."
+PATIENCE_MS = 60_000
 QUESTION = "why does the importer retry three times when the database is locked?"
 
 
@@ -27,6 +28,17 @@ def many_rules(desk: Desk, count: int = 60) -> None:
     for number in range(count):
         words = f"Rule number {number}: keep module {number} free of cycles, and say so in its docstring at length."
         desk.remember(words, kind="directive")
+
+
+def many_caveats(desk: Desk) -> None:
+    for number in range(20):
+        words = f"Caveat {number}: " + "mind the order of the operands, since strings are added here too; " * 3
+        desk.remember(words, kind="gotcha", priority="high", anchors=["app.py"])
+
+
+def many_findings(desk: Desk) -> None:
+    for number in range(40):
+        desk.remember(f"{FINDING} Of importer number {number}, that is, with a schema of its own and more such words.")
 
 
 def told(out: str) -> str:
@@ -79,8 +91,7 @@ def test_a_session_that_is_resumed_at_once_is_told_what_is_new(desk: Desk, tmp_p
 
 def test_a_prompt_that_two_entries_tell_of_is_one_prompt(desk: Desk) -> None:
     """One turn is stored, and one budget spent."""
-    for number in range(40):
-        desk.remember(f"{FINDING} Of importer number {number}, that is, with a schema of its own and more such words.")
+    many_findings(desk)
     first = context_of(desk.prompt(QUESTION))
     assert "did not fit" in first
     assert desk.prompt(QUESTION) == ""
@@ -89,9 +100,7 @@ def test_a_prompt_that_two_entries_tell_of_is_one_prompt(desk: Desk) -> None:
 
 def test_a_read_that_two_entries_tell_of_is_one_read(desk: Desk) -> None:
     """Gotchas that did not fit into the first answer do not come with the second."""
-    for number in range(20):
-        words = f"Caveat {number}: " + "mind the order of the operands, since strings are added here too; " * 3
-        desk.remember(words, kind="gotcha", anchors=["app.py"])
+    many_caveats(desk)
     payload = desk.payload(
         "PostToolUse",
         "s1",
@@ -241,6 +250,121 @@ def test_a_restart_in_mid_turn_tells_nothing_again(tmp_path: Path) -> None:
     assert again.edit("app.py") == again.read("app.py") == again.prompt(QUESTION, prompt_id="p2") == ""
     assert again.start(source="resume") == ""
     again.close()
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hook that lives for a minute may be older than a daemon that took long to come up."""
+    monkeypatch.setattr(limits, "HOOK_LIFE_MAX_MS", PATIENCE_MS)
+
+
+def started_again(desk: Desk, after_ms: int = 1_000) -> Desk:
+    """The next daemon of the same home, that much later."""
+    home, repo, now_ms = desk.home, desk.repo, desk.clock.ms + after_ms
+    desk.close()
+    again = Desk(home, repo)
+    again.clock.ms = now_ms
+    return again
+
+
+def starts(desk: Desk, source: str) -> str:
+    return desk.start(source=source)
+
+
+def asks(desk: Desk, source: str) -> str:
+    return desk.prompt(QUESTION)
+
+
+def begins_an_agent(desk: Desk, source: str) -> str:
+    payload = desk.payload("SubagentStart", "s1", agent_id="a1", agent_type="x", prompt_id="p1")
+    return desk.hook("subagent-start", payload)
+
+
+def edits(desk: Desk, source: str) -> str:
+    return desk.edit("app.py", use="toolu_1")
+
+
+@pytest.mark.usefixtures("patience")
+@pytest.mark.parametrize(
+    ("stock", "event", "source", "is_receipted"),
+    [
+        *((many_rules, starts, source, True) for source in ("startup", "clear", "fork", "resume", "compact")),
+        (many_rules, starts, "startup", False),
+        (many_findings, asks, "", True),
+        (many_rules, begins_an_agent, "", True),
+        (many_caveats, edits, "", True),
+        (many_caveats, edits, "", False),
+    ],
+)
+def test_a_restart_between_two_words_of_one_event_tells_nothing_again(
+    tmp_path: Path,
+    stock: Callable[[Desk], None],
+    event: Callable[[Desk, str], str],
+    source: str,
+    is_receipted: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first word was answered by a daemon that is gone: no second epoch, no second budget, and nothing came of a hold yet."""
+    desk = Desk(tmp_path / "home", make_repo(tmp_path / "repo"))
+    stock(desk)
+    if event is not starts:
+        desk.start()
+    if not is_receipted:
+        monkeypatch.setattr(desk.daemon, "receipt", lambda request: None)
+    assert "did not fit" in event(desk, source)
+    deliveries = len(desk.ask(api.Deliveries()).deliveries)
+    again = started_again(desk)
+    try:
+        assert event(again, source) == ""
+        assert len(again.ask(api.Deliveries()).deliveries) == deliveries
+        assert again.ask(api.Status()).holds["repeated"] == 0
+    finally:
+        again.close()
+
+
+@pytest.mark.usefixtures("patience")
+@pytest.mark.parametrize("after_ms", [PATIENCE_MS + 1, -PATIENCE_MS - 1])
+def test_a_start_long_after_a_restart_is_one_of_its_own(tmp_path: Path, after_ms: int) -> None:
+    """No hook lives so long; nor is it the second word by a clock that was set back."""
+    desk = Desk(tmp_path / "home", make_repo(tmp_path / "repo"))
+    desk.remember(RULE, kind="directive")
+    assert RULE in context_of(desk.start())
+    again = started_again(desk, after_ms)
+    try:
+        assert RULE in context_of(again.start())
+    finally:
+        again.close()
+
+
+@pytest.mark.usefixtures("patience")
+def test_a_session_that_ended_before_the_restart_starts_anew(tmp_path: Path) -> None:
+    """An end in between makes it another start, as without a restart."""
+    desk = Desk(tmp_path / "home", make_repo(tmp_path / "repo"))
+    desk.remember(RULE, kind="directive")
+    assert RULE in context_of(desk.start())
+    desk.hook("session-end", desk.payload("SessionEnd", "s1", reason="other"))
+    again = started_again(desk)
+    try:
+        assert RULE in context_of(again.start())
+    finally:
+        again.close()
+
+
+@pytest.mark.usefixtures("patience")
+def test_other_events_after_a_restart_are_no_second_words(tmp_path: Path) -> None:
+    """Another client's start, another call, another turn."""
+    desk = Desk(tmp_path / "home", make_repo(tmp_path / "repo"))
+    desk.remember(RULE, kind="directive")
+    desk.remember(GOTCHA, kind="gotcha", anchors=["app.py"])
+    with client(tmp_path) as mine, client(tmp_path) as other:
+        assert RULE in context_of(desk.start(pid=other.hook))
+        desk.edit("other.py", use="toolu_1")
+        again = started_again(desk)
+        try:
+            assert RULE in context_of(again.start(pid=mine.hook))
+            assert GOTCHA in told(again.edit("app.py", use="toolu_1"))
+        finally:
+            again.close()
 
 
 def test_the_contexts_own_edit_is_no_news_and_somebody_elses_is(desk: Desk) -> None:

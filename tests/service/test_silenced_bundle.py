@@ -235,7 +235,7 @@ def test_why_says_what_the_pause_keeps_back(desk: Desk, person: Person) -> None:
     later(desk)
 
     def rule_of(id_: int) -> str:
-        (one,) = desk.ask(api.Why(ref=str(id_), cwd=str(desk.repo), at=("read",), paths=["other.py"])).foreseen
+        (one,) = desk.ask(api.Why(ref=str(id_), cwd=str(desk.repo), at=("read",), paths=("other.py",))).foreseen
         return one.rule
 
     assert rule_of(hunch) == "paused"

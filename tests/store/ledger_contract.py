@@ -2,7 +2,7 @@
 
 import pytest
 
-from memd_daemon.limits import LEDGER_PAGE_ROWS, REPLY_KEPT_MS
+from memd_daemon.limits import DELIVERIES_AT_HAND_MAX, LEDGER_PAGE_ROWS, REPLY_KEPT_MS
 from memd_daemon.model.delivery import (
     Context,
     DeliveredNote,
@@ -157,6 +157,33 @@ class LedgerContract:
         assert next(walk).at == many - 1
         ledger.offer(delivery(b"late", at=many), b"")
         assert [d.at for d in walk] == list(range(many - 2, -1, -1))
+
+    @pytest.mark.parametrize(
+        ("session", "event", "since", "until", "is_told"),
+        [
+            ("s", b"e1", 100, 200, True),
+            ("s", b"e2", 100, 200, True),
+            ("s", b"e2", 160, 200, True),
+            ("s", b"e1", 160, 200, False),  # before that
+            ("s", b"e2", 0, 140, False),  # after it: by a clock that was set back since
+            ("s", b"e3", 100, 200, False),
+            ("t", b"e1", 100, 200, False),
+        ],
+    )
+    def test_an_event_of_late_is_known(
+        self, ledger: Ledger, session: str, event: bytes, since: int, until: int, is_told: bool
+    ) -> None:
+        """The session's own, at both ends of the time that is asked about."""
+        for n, (of, at) in enumerate((("s", 100), ("u", 150), ("s", 160))):
+            ledger.offer(delivery(b"%d" % n, session=of, at=at, event=b"e1" if n == 0 else b"e2"), b"")
+        assert ledger.has_told(session, event, since, until) is is_told
+
+    def test_an_event_is_looked_for_among_the_newest_alone(self, ledger: Ledger) -> None:
+        """A session of many agents is read no further than a hook lives."""
+        for n in range(DELIVERIES_AT_HAND_MAX + 1):
+            ledger.offer(delivery(b"%d" % n, at=100, event=b"e%d" % n), b"")
+        assert not ledger.has_told("s", b"e0", 100, 100)
+        assert ledger.has_told("s", b"e1", 100, 100)
 
     def test_everything_of_a_delivery_comes_back(self, ledger: Ledger) -> None:
         """What was left out and why, the hold, the vectors that were used."""

@@ -47,7 +47,7 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place, scopes_at
 from memd_daemon.service.search import Hit
 from memd_daemon.service.terms import gates_of, silence_at
-from memd_daemon.service.twins import Twins
+from memd_daemon.service.twins import Twins, name_of, told_before
 from memd_daemon.store.ledger_port import LedgerSnapshot
 from memd_daemon.store.port import Snapshot
 from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
@@ -164,20 +164,32 @@ class Deliverer:
     def _replied(self, ledger: LedgerSnapshot, hook: wire.Hook) -> bytes | None:
         """The answer that was given to this very call before. One that began after this daemon was answered by no other: only where
         it may be older, or was answered here, the ledger is asked."""
-        may_be_older = hook.deadline_ns < self._began_ns + limits.HOOK_LIFE_MAX_MS * limits.NS_PER_MS
-        return ledger.replied(hook.request_id) if may_be_older or hook.request_id in self._answered else None
+        is_asked = self._may_be_older(hook) or hook.request_id in self._answered
+        return ledger.replied(hook.request_id) if is_asked else None
+
+    def _may_be_older(self, hook: wire.Hook) -> bool:
+        return hook.deadline_ns < self._began_ns + limits.HOOK_LIFE_MAX_MS * limits.NS_PER_MS
+
+    def _is_second(
+        self, ledger: LedgerSnapshot, hook: wire.Hook, event: HookEvent, client: Client | None, known: Context | None
+    ) -> bool:
+        """Whether another hook of the same event was answered, by this daemon or by one before it."""
+        now_ms = self._parts.now_ms()
+        if self._twins.is_second(event, client, now_ms):
+            return True
+        return self._may_be_older(hook) and told_before(ledger, event, client, known, now_ms)
 
     def _answer_session(self, harness: Harness, call: Call, client: Client | None) -> bytes:
         hook, event = call.hook, call.event
         with self._lock, contextlib.ExitStack() as unanswered:
             with self._parts.ledger.at_hand() as ledger:
+                known = ledger.context(event.session, event.agent)
                 if not hook.is_probe:
                     if (before := self._replied(ledger, hook)) is not None:
                         return before
-                    if self._twins.is_second(event, client, self._parts.now_ms()):
+                    if self._is_second(ledger, hook, event, client, known):
                         return b""
                     unanswered.callback(self._twins.forget, event, client)  # also where answering fails
-                known = ledger.context(event.session, event.agent)
                 context = entered(known, event, call.place, client, self._parts.now_ms())
                 if known is None:
                     context = continuing(ledger, context, event, client, harness.RESUME_FLAGS)
@@ -190,6 +202,8 @@ class Deliverer:
             is_told = delivery is None or _goes_out(hook, delivery, reply)
             if not is_told:
                 reply, delivery, after = b"", None, with_files(context, call)
+            if delivery is not None:
+                delivery = msgspec.structs.replace(delivery, event=name_of(event, client))
             if not hook.is_probe:
                 is_start = event.moment == Moment.SESSION_START  # it says whose client runs the session by now
                 self._record(delivery, None if is_start else known, after, reply)

@@ -5,13 +5,19 @@ no new epoch, no word about what came of a hold. Two are one event by the client
 tool call, with its turn and its input, since some gateways number calls anew in each answer of the model; of the subagent. Starts
 and compactions, which have none, are one by their source and client process and by coming at the same time, unless the session
 ended in between: a script may resume a session as fast as the client can.
+
+Where the daemon that gave the first answer has gone in between, the next one finds that answer in the ledger, under the event's
+name. It looks there only for hooks that may be older than itself. An event at which nothing was told has left nothing to be told
+twice, so nothing is written down for its sake.
 """
 
 import hashlib
 from typing import Final, NamedTuple
 
 from memd_daemon import limits
+from memd_daemon.model.delivery import Context
 from memd_daemon.service.clients import Client
+from memd_daemon.store.ledger_port import LedgerSnapshot
 from memd_hooks.events import HookEvent, Moment
 
 _AT_ONCE: Final = frozenset({Moment.SESSION_START, Moment.POST_COMPACTION})
@@ -25,6 +31,24 @@ class Key(NamedTuple):
     agent: str
     moment: Moment
     own: str
+
+
+def name_of(event: HookEvent, client: Client | None) -> bytes:
+    """The event as deliveries name it, 16 bytes; b"" where nothing tells it from others."""
+    key = _key(event, client)
+    if key is None:
+        return b""
+    return hashlib.sha256("\0".join(key).encode("utf-8", "surrogatepass")).digest()[: limits.EVENT_NAME_BYTES]
+
+
+def told_before(
+    ledger: LedgerSnapshot, event: HookEvent, client: Client | None, known: Context | None, now_ms: int
+) -> bool:
+    """Whether a daemon before this one told something at the very event, as long ago as a hook may live. ``known``: its context."""
+    if event.moment in _AT_ONCE and (known is None or known.ended):
+        return False
+    name, life_ms = name_of(event, client), limits.HOOK_LIFE_MAX_MS
+    return bool(name) and ledger.has_told(event.session, name, now_ms - life_ms, now_ms + life_ms)
 
 
 class Twins:

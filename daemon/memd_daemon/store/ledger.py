@@ -12,13 +12,12 @@ from memd_daemon.model.tool_result import ToolResult
 from memd_daemon.store import keys, results
 from memd_daemon.store.bursts import BurstRows
 from memd_daemon.store.kv import Keeper, Reading, WhenAsked, Writing
-from memd_daemon.store.ledger_read import TableLedgerSnapshot, contexts, hold_of, holds
+from memd_daemon.store.ledger_read import TableLedgerSnapshot, contexts, decode_delivery, hold_of, holds
 from memd_daemon.store.prune import prune
 from memd_daemon.store.remembered import Remembered, Standing, standing_of
 from memd_daemon.store.stale import FlagRows
 
 _encoder: Final = msgspec.msgpack.Encoder()
-_deliveries: Final = msgspec.msgpack.Decoder(Delivery)
 
 
 class TableLedger(FlagRows, BurstRows):
@@ -96,7 +95,11 @@ class TableLedger(FlagRows, BurstRows):
         while below is None or below:
             with self._keeper.reading() as kv:
                 page, below = _page(kv, table, prefix, below)
-            yield from map(_deliveries.decode, page)
+            yield from map(decode_delivery, page)
+
+    def has_told(self, session: str, event: bytes, since: int, until: int) -> bool:
+        with self.read() as snapshot:
+            return snapshot.has_told(session, event, since, until)
 
     # --- what stands
 
@@ -253,7 +256,7 @@ def _let_go_of_reply(kv: Writing, number: int, now: int) -> None:
     """What was answered long ago is not asked for again: replies would be the largest part of the ledger."""
     key = keys.number(max(number, 0))
     raw = kv.get(keys.DELIVERIES, key)
-    before = None if raw is None else _deliveries.decode(raw)
+    before = None if raw is None else decode_delivery(raw)
     if before is not None and before.request and now - before.at > REPLY_KEPT_MS:
         request = keys.digest16(before.request)
         if (kv.get(keys.REQUESTS, request) or b"").startswith(key):
@@ -320,7 +323,7 @@ def _receipt(kv: Writing, request: bytes) -> Delivery | None:
     stored = None if raw is None else kv.get(keys.DELIVERIES, raw[:8])
     if raw is None or stored is None:
         return None
-    delivery = _deliveries.decode(stored)
+    delivery = decode_delivery(stored)
     if delivery.state == DeliveryState.DELIVERED:
         return delivery
     delivery = msgspec.structs.replace(delivery, state=DeliveryState.DELIVERED)

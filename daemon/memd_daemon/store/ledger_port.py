@@ -24,6 +24,11 @@ class LedgerSnapshot(Protocol):
         """The reply given to this request before, for a request that comes twice."""
         ...
 
+    def has_told(self, session: str, event: bytes, since: int, until: int) -> bool:
+        """Whether the session was told something at this event (`Delivery.event`) between these times (UTC, Unix ms). Looked for
+        among its newest deliveries, up to the first from another time."""
+        ...
+
     def standing(self, session: str, agent: str, epoch: int, *, open_since: int = 0) -> Mapping[bytes, bytes]:
         """note uid -> rendering digest of what stands in this context (delivered, or offered in a request still open).
 

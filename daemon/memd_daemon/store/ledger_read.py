@@ -4,18 +4,20 @@ An offer whose receipt never came stands as well, since its text may be in the c
 caller that knows how long a request can stay open, and counts older offers as lost.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from typing import Final
 
 import msgspec
 
-from memd_daemon.limits import HYBRID_TIME_MAX, OFFER_OPEN_MS
-from memd_daemon.model.delivery import Context, Hold
+from memd_daemon.limits import DELIVERIES_AT_HAND_MAX, HYBRID_TIME_MAX, OFFER_OPEN_MS
+from memd_daemon.model.delivery import Context, Delivery, Hold
 from memd_daemon.store import keys
 from memd_daemon.store.kv import Reading
 from memd_daemon.store.remembered import Epoch, Standing, Told, standing_of
 
 contexts: Final = msgspec.msgpack.Decoder(Context)
+decode_delivery: Final = msgspec.msgpack.Decoder(Delivery).decode
 holds: Final = msgspec.msgpack.Decoder(Hold)
 
 
@@ -43,6 +45,22 @@ class TableLedgerSnapshot:
     def replied(self, request: bytes) -> bytes | None:
         raw = self._kv.get(keys.REQUESTS, keys.digest16(request))
         return None if raw is None else raw[8:]
+
+    def has_told(self, session: str, event: bytes, since: int, until: int) -> bool:
+        lately = takewhile(lambda one: since <= one.at <= until, self._newest(session))
+        return any(one.event == event for one in lately)
+
+    def _newest(self, session: str) -> Iterator[Delivery]:
+        """The session's last deliveries, the newest first: as many as may have come while a hook lives."""
+        prefix = keys.digest16(session)
+        row = self._kv.last(keys.BY_SESSION, prefix)
+        for _ in range(DELIVERIES_AT_HAND_MAX):
+            if row is None or not row[0].startswith(prefix):
+                return
+            raw = self._kv.get(keys.DELIVERIES, row[0][-8:])
+            if raw is not None:
+                yield decode_delivery(raw)
+            row = self._kv.before(keys.BY_SESSION, row[0])
 
     def standing(self, session: str, agent: str, epoch: int, *, open_since: int = 0) -> Mapping[bytes, bytes]:
         """``open_since``: an offer made earlier (UTC, Unix ms), or by a clock that has been set back since, and never receipted is
