@@ -30,6 +30,7 @@ from memd_daemon.limits import (
     IMPORT_NUMBER_MAX,
     IMPORT_STRETCHES_MAX,
     IMPORT_TEXT_MAX_BYTES,
+    IMPORT_TURNS_GONE_MAX,
     NAMES_KNOWN_MAX,
     SALT_BYTES,
 )
@@ -70,6 +71,7 @@ class Incoming:
         with store.read() as snapshot:
             self._newest = _last(snapshot, keys.IDS)
         self._passed_last = 0
+        self._left_last = 0  # number of a turn that stayed out
         self.taken = Taken()
 
     def take(self, lines: Iterator[tuple[int, ln.AnyLine]], head: ln.Head, tell: Callable[[], None]) -> None:
@@ -233,8 +235,10 @@ class Incoming:
         turn = line.turn
         if not self._is_new:
             found.turns_left += 1
+            self._left_last = max(self._left_last, turn.number)
             return
-        if not _last(txn, keys.TURNS) < turn.number <= IMPORT_NUMBER_MAX or len(turn.uid) != UID_BYTES:
+        last = _last(txn, keys.TURNS)
+        if not last < turn.number <= max(IMPORT_NUMBER_MAX, last) + IMPORT_TURNS_GONE_MAX or len(turn.uid) != UID_BYTES:
             found.wrong.add(number, "is a turn whose number does not follow the one before it")
             return
         if not is_time(turn.at) or (turn.crc and turn.crc != turn_rows.crc_of(turn)):
@@ -296,9 +300,10 @@ class Incoming:
         """Numbers that stand for no note at all go again; no number of a note or a turn is given twice. Gives what is wrong, and
         whether more numbers are passed over now."""
         found, passes_over = Named(), False
-        if not 0 <= head.last_turn <= IMPORT_NUMBER_MAX:
+        last = _last(txn, keys.TURNS) if self._is_new else self._left_last
+        if not 0 <= head.last_turn <= _last_turn_max(last):
             found.add(1, "gives a last turn that no store has")
-        elif self._is_new and (given := max(head.last_turn, _last(txn, keys.TURNS))) > 0:
+        elif self._is_new and (given := max(head.last_turn, last)) > 0:
             txn.kv.put(keys.META, keys.META_TURN, keys.number(given))
         if len(head.passed) > IMPORT_STRETCHES_MAX or not numbers.are_in_order(head.passed, IMPORT_NUMBER_MAX):
             found.add(1, "passes over numbers as no store does")
@@ -320,6 +325,12 @@ def _last(log: LogSnapshot, table: str) -> int:
     """The greatest number in a table that goes by them; 0 where it is empty."""
     row = log.kv.last(table)
     return 0 if row is None else keys.of_number(row[0])
+
+
+def _last_turn_max(last: int) -> int:
+    """The greatest number of a last turn that is believed where ``last`` is the last turn of the export. A store that took over the
+    greatest goes on behind it, and its own export is to be taken again."""
+    return IMPORT_NUMBER_MAX if last <= IMPORT_NUMBER_MAX else last + IMPORT_TURNS_GONE_MAX
 
 
 def _has_events(txn: LogTxn, uid: bytes) -> bool:
