@@ -1,6 +1,7 @@
 """One daemon put together: the parts, the use cases, and the table of verbs that the server serves.
 
-`open` does only what the first answer needs: store, ledger, redactor. Indexes and the model come in behind `begin`.
+`open` does only what the first answer needs: store and ledger. What else there is (later.py), indexes and the model come in behind
+`begin`.
 """
 
 import contextlib
@@ -10,45 +11,29 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from memd_client import __version__, api, wire
 from memd_daemon import ended, errors, limits
 from memd_daemon.mcp_door import Door
-from memd_daemon.redact import Redactor
-from memd_daemon.service import (
-    chronicle,
-    deliver,
-    exchange,
-    explain,
-    history,
-    lifecycle,
-    notices,
-    people,
-    policy_told,
-    recall,
-    remember,
-    settings,
-    spool,
-    stale,
-    status,
-    upkeep,
-    why,
-)
+from memd_daemon.redact import redact
+from memd_daemon.service import deliver, notices, spool
 from memd_daemon.service.asker import asker_of
 from memd_daemon.service.behind import Behind, Underway
-from memd_daemon.service.clients import PEER
 from memd_daemon.service.cost import Costs
 from memd_daemon.service.parts import Parts
-from memd_daemon.service.retention import Retention
 from memd_daemon.service.search import Search
 from memd_daemon.service.terms import idle_exit_s
-from memd_daemon.service.tools import Tools
-from memd_daemon.service.watch import Watch
 from memd_daemon.store.lmdb_log import open_ledger, open_store
-from memd_hooks import harness, program
+from memd_hooks import harness
+
+if TYPE_CHECKING:
+    from memd_daemon.later import Later
+    from memd_daemon.service.people import PlanBook
+    from memd_daemon.service.retention import Retention
+    from memd_daemon.service.watch import Watch
 
 Handler = Callable[[Any], msgspec.Struct]
 
@@ -58,18 +43,15 @@ class Daemon:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.plans = people.PlanBook()
-        self.mcp = Door(Tools(parts, self.plans))
-        self.watch = Watch(parts)
-        self.retention = Retention(parts)
+        self.mcp = Door(lambda: self.later.tools)
         self._deliverer = deliver.Deliverer(parts, harness.BY_NAME)
         self._started_ms = parts.now_ms()
         self.letting_go = Behind(parts.underway)
         self._lets_go = False  # one waits
         self._ledger_let_go_at = 0.0  # monotonic seconds: not before
         self._spool = spool.Spool(parts, harness.BY_NAME)
-        self._backups = exchange.Backups(parts)
-        self._exports = exchange.Exports(parts)
+        self._later: Later | None = None
+        self._making_later = threading.Lock()
 
     @classmethod
     def open(cls, home: Path) -> "Daemon":
@@ -83,7 +65,7 @@ class Daemon:
             store=store,
             ledger=open_ledger(home, after_fault=after_fault),
             search=Search(home / "index", store),
-            redact=Redactor.default().redact,
+            redact=redact,
             cost=Costs().of,
             chance=os.urandom,
             tags=tuple(tags),
@@ -97,20 +79,43 @@ class Daemon:
         return cls(parts)
 
     def begin(self) -> None:
-        """Loads the indexes, takes in the spool and looks through the store and the hooks' program, behind the first answers."""
+        """Loads the rest and the indexes, takes in the spool and looks through the store and the hooks' program, behind the
+        first answers."""
+        from memd_hooks import program
+
+        later = self.later
         self.parts.search.begin()
-        self.watch.begin()
-        self.retention.begin()
+        later.begin()
         self._spool.begin()
         threading.Thread(target=program.renew, args=(self.parts.home,), name="memd-hook", daemon=True).start()
 
+    @property
+    def later(self) -> "Later":
+        """Imported and made at the first use, from any thread."""
+        with self._making_later:
+            if self._later is None:
+                from memd_daemon.later import Later
+
+                self._later = Later(self.parts, self._deliverer, self._started_ms, CLIENT_NAMES)
+            return self._later
+
+    @property
+    def plans(self) -> "PlanBook":
+        return self.later.plans
+
+    @property
+    def watch(self) -> "Watch":
+        return self.later.watch
+
+    @property
+    def retention(self) -> "Retention":
+        return self.later.retention
+
     def close(self) -> None:
         self.mcp.close()
-        self.watch.close()
-        self.retention.close()
+        if self._later is not None:
+            self._later.close()
         self._deliverer.close()
-        self._exports.close()
-        self._backups.close()
         self.parts.reading.join(limits.RESULTS_WAIT_S)
         self.parts.flags.behind.join(limits.RESULTS_WAIT_S)
         self.parts.search.close()
@@ -161,48 +166,13 @@ class Daemon:
 
         ``stop`` takes the address away and ends the serving; it is called from a worker thread.
         """
-        parts, plans = self.parts, self.plans
         at_once: dict[str, Handler] = {"ping": self._ping, "stop": partial(self._stop, stop)}
-        looked: dict[str, Handler] = {
-            "status": lambda _: status.status(parts, self._deliverer.counts, self._started_ms),
-            "fired": self._fired,
-            "remember": partial(remember.remember, parts, plans),
-            "seal": partial(plans.seal, parts),
-            "recall": partial(recall.recall, parts),
-            "list": partial(explain.list_notes, parts),
-            "show": partial(explain.show, parts),
-            "log": partial(history.log_of, parts),
-            "decisions": partial(chronicle.decisions, parts),
-            "trace": partial(chronicle.trace, parts),
-            "act": partial(lifecycle.act, parts, plans),
-            "turns": partial(explain.turns, parts),
-            "deliveries": partial(explain.deliveries, parts),
-            "why": partial(why.why, parts, self._deliverer),
-            "stale": partial(stale.stale, parts),
-            "settings": partial(settings.told, parts),
-            "set": partial(settings.change, parts, plans),
-            "settings-log": partial(settings.log_of, parts),
-            "policies": partial(policy_told.told, parts),
-            "policy-check": partial(policy_told.check, parts),
-            "enrol": self._enrol,
-            "verify": lambda _: upkeep.verify(parts),
-            "reindex": partial(upkeep.reindex, parts),
-            "backup": self._backups.backup,
-            "export": self._exports.export,
-        }
-        answering = {verb: partial(self._looked, handler) for verb, handler in looked.items()}
-        return at_once | answering | {verb: partial(self._written, answering[verb]) for verb in WRITING}
+        return {verb: partial(self._answered, verb) for verb in api.VERBS} | at_once
 
-    def _looked(self, handler: Handler, request: Any) -> msgspec.Struct:
+    def _answered(self, verb: str, request: Any) -> msgspec.Struct:
         """An answer that speaks of notes: not before the store has been looked at."""
         self.parts.store.await_look()
-        return handler(request)
-
-    def _written(self, handler: Handler, request: Any) -> msgspec.Struct:
-        """An answer to what may have written to the log."""
-        answer = handler(request)
-        self.parts.behind.add(self.parts.catch_up)
-        return answer
+        return self.later.handlers[verb](request)
 
     def idle_exit_s(self) -> int:
         """Seconds without a session after which there is no use for a daemon."""
@@ -214,15 +184,6 @@ class Daemon:
         return api.Pong(
             pid=os.getpid(), version=__version__, home=str(parts.home), ready=parts.search.ready, store=store
         )
-
-    def _fired(self, _: api.FiredAt) -> api.FiredReply:
-        counts = self._deliverer.counts
-        return api.FiredReply(fired=counts.last(), took_us=counts.latest_us())
-
-    def _enrol(self, request: api.Enrol) -> api.EnrolReply:
-        if request.public or request.rejects:
-            people.refuse_driven(PEER.get(), CLIENT_NAMES)
-        return people.enrol(self.parts, self.plans, request)
 
     def _stop(self, stop: Callable[[], None], request: api.Stop) -> api.StopReply:
         """A deliberate stop is marked before the address goes: a hook that finds none would start the next daemon."""
@@ -236,9 +197,6 @@ class Daemon:
 
 CLIENT_NAMES: Final = tuple(name for one in harness.BY_NAME.values() if one.CAP_UNITS for name in one.CLIENT_NAMES)
 """Process names of the clients that run agents."""
-
-WRITING: Final = ("remember", "seal", "act", "set")
-"""Verbs behind which what is known of the log is brought up to it: the next hook would do it else."""
 
 PROMPT: Final = "prompt-submit"
 """The event before which the spool is taken in."""

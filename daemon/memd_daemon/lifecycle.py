@@ -16,7 +16,6 @@ import os
 import resource
 import stat
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -242,6 +241,8 @@ def _short_places() -> Iterator[Path]:
     with contextlib.suppress(OSError):
         if runtime.is_absolute() and runtime.stat().st_uid == os.getuid():
             yield runtime
+    import tempfile  # seldom asked for, and no start waits for it
+
     yield from (Path(tempfile.gettempdir()), Path(limits.SHORT_PLACE))
 
 

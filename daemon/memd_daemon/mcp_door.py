@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from memd_client import wire
 from memd_client.carried import Carried
 from memd_daemon import errors, limits
-from memd_daemon.service.tools import Tools
 
 if TYPE_CHECKING:
     import asyncio
 
     from memd_daemon.mcp_server import McpServer
+    from memd_daemon.service.tools import Tools
 
 log: Final = logging.getLogger("memd.mcp")
 
@@ -47,9 +47,9 @@ def _sdk() -> "type[McpServer]":
 
 
 class Door:
-    """Takes messages from any thread. Costs nothing until the first."""
+    """Takes messages from any thread. Costs nothing until the first: ``tools`` gives them, on the door's own thread."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: "Callable[[], Tools]") -> None:
         self._tools = tools
         self._lock = threading.Lock()
         self._waiting: list[Handed] = []  # until the SDK is in
@@ -100,7 +100,7 @@ class Door:
         try:
             import asyncio  # as the SDK: no start waits for it
 
-            asyncio.run(self._serve(_sdk()(self._tools)))
+            asyncio.run(self._serve(_sdk()(self._tools())))
         except (ImportError, OSError):  # the daemon lives on, hooks are served, and the next message tries again
             log.exception("MCP cannot be served")
         finally:

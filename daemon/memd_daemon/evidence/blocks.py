@@ -6,7 +6,7 @@ belongs to it up to an empty line, four spaces after an empty line are code.
 
 from typing import Final, NamedTuple
 
-from memd_daemon.evidence.pattern import pattern
+from memd_daemon.pattern import pattern
 
 PROSE, LISTED, HEADING, OTHER, RULE = "prose", "listed", "heading", "other", "rule"
 

@@ -8,7 +8,7 @@ that escapes markup escapes nothing that is looked for here.
 import re
 from typing import Final
 
-from memd_daemon.evidence.pattern import pattern
+from memd_daemon.pattern import pattern
 
 _OPENS: Final = r"memd: (?:\d+ (?:notes?\b|auto-captured note\b)|no notes here)"
 _CLOSES: Final = r"memd: end[.;]"

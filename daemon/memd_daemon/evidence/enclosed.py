@@ -11,7 +11,6 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from memd_daemon import limits
-from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.signs import (
     ALWAYS_CLOSE,
     ALWAYS_OPEN,
@@ -23,6 +22,7 @@ from memd_daemon.evidence.signs import (
     OPENING,
     SINGLE,
 )
+from memd_daemon.pattern import pattern
 
 _BACKTICKS: Final = pattern("`+")
 _BEFORE_OPENING: Final = frozenset("([{（［｛【〔-–—/:=,;*_~>«»‹›「『《〈“„‘‚\"'、，：。！？")

@@ -19,9 +19,9 @@ from memd_daemon import limits
 from memd_daemon.evidence import wording
 from memd_daemon.evidence.enclosed import QUOTE, Enclosed
 from memd_daemon.evidence.folding import plain
-from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.signs import CLOSERS, CONTINUE, DOUBLE, ELLIPSES, GUILLEMETS, STOPS, TERMINATORS, WIDE
 from memd_daemon.evidence.words import weight
+from memd_daemon.pattern import pattern
 
 _TERMINATED: Final = pattern(f"[{re.escape(TERMINATORS + ELLIPSES)}]+")
 _NOT_SPACE: Final = pattern(r"\S")

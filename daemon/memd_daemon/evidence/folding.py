@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from memd_daemon import limits
-from memd_daemon.evidence.pattern import pattern
+from memd_daemon.pattern import pattern
 
 _SINGLE: Final = "‘’‚‛‹›"
 _DOUBLE: Final = "“”„‟«»"

@@ -21,9 +21,9 @@ from memd_daemon.evidence.echoes import echoes
 from memd_daemon.evidence.enclosed import CODE, NOTHING, QUOTE, Enclosed, enclosed, opens_with
 from memd_daemon.evidence.endings import ends, takes_back
 from memd_daemon.evidence.folding import plain
-from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.questions import asks
 from memd_daemon.evidence.signs import CLOSERS, ELLIPSES, TERMINATORS
+from memd_daemon.pattern import pattern
 
 _COLON_WITHIN: Final = pattern(r"[:：](?=\s)|：")
 _LABEL: Final = pattern(r"user ?[:：]\s*(?=\S)", re.IGNORECASE)

@@ -9,7 +9,7 @@ from typing import Final
 
 from memd_daemon import limits
 from memd_daemon.evidence.blocks import Block
-from memd_daemon.evidence.pattern import pattern
+from memd_daemon.pattern import pattern
 
 _LINES: Final = (  # how they begin
     r"diff --git |Index: \S|@@ -\d|--- \S|\+\+\+ \S|commit [0-9a-f]{7,40}\b",

@@ -10,8 +10,8 @@ from typing import Final
 from memd_daemon import limits
 from memd_daemon.evidence import wording
 from memd_daemon.evidence.folding import plain
-from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.signs import MARKS, QUESTION
+from memd_daemon.pattern import pattern
 
 _MARK: Final = pattern(f"[{re.escape(QUESTION)}]")
 _GREEK_MARK: Final = pattern(r"[\u0370-\u03ff\u1f00-\u1fff]\s?[;\u037e]")

@@ -12,9 +12,9 @@ from memd_daemon import limits
 from memd_daemon.evidence.folding import Folded, folded, plain
 from memd_daemon.evidence.known import turn_outline
 from memd_daemon.evidence.outline import Sentence, outline, says
-from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.signs import IS_UNSPACED, SPACED, STOPS, TERMINATORS, UNSPACED, WIDE
 from memd_daemon.evidence.words import runs, weight
+from memd_daemon.pattern import pattern
 
 _FINAL: Final = "".join(sorted(set(TERMINATORS) - set("?")))
 _TRAILS_OFF: Final = ".."  # an ellipsis, folded: what has one is not whole without it

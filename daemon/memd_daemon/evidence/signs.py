@@ -7,7 +7,7 @@ too few is never wrong here (endings.py).
 import re
 from typing import Final
 
-from memd_daemon.evidence.pattern import pattern
+from memd_daemon.pattern import pattern
 
 STOPS: Final = ".\u2024\ufe52\uff0e"  # UAX #29's ATerm: they also end abbreviations and stand in numbers
 SPACED: Final = "!?\u203c\u203d\u2047\u2048\u2049\u2e2e\ufe56\ufe57"  # white space follows where a sentence ends

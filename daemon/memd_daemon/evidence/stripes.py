@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
-from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.reading import Reading, Span
+from memd_daemon.pattern import pattern
 
 _BETWEEN: Final = pattern(r"\s*(?:(?:[-*+•‣◦・]|\(?\w{1,3}[.)])\s*)?")
 

@@ -5,7 +5,7 @@ Each table errs to one side: a word too many takes a mark away and never gives o
 
 from typing import Final
 
-from memd_daemon.evidence.pattern import pattern
+from memd_daemon.pattern import pattern
 
 
 def _set(words: str) -> frozenset[str]:

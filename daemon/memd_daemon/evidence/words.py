@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Final
 
 from memd_daemon import limits
-from memd_daemon.evidence.pattern import pattern
 from memd_daemon.evidence.signs import IS_UNSPACED, MARKS, UNSPACED
+from memd_daemon.pattern import pattern
 
 _ASCII: Final = pattern(r"\w+(?:['./-]\w+)*", re.ASCII)
 _SPACED: Final = pattern(rf"[\w{MARKS}]+(?:['./-][\w{MARKS}]+)*")

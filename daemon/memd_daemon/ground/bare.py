@@ -3,26 +3,19 @@
 A repository's files are looked at long after a note was written, and any of them may have come to hold a credential since.
 """
 
-from functools import cache
-
 from memd_daemon import limits
 from memd_daemon.ground.names import Valued
-from memd_daemon.redact import Redactor
-
-
-@cache
-def _redactor() -> Redactor:
-    return Redactor.default()
+from memd_daemon.redact import redact, redact_lines
 
 
 def bare(text: str) -> str:
     """A text without credentials."""
-    return _redactor().redact(text)
+    return redact(text)
 
 
 def bare_lines(text: str) -> str:
     """Likewise, with every line in its place."""
-    return _redactor().redact_lines(text)
+    return redact_lines(text)
 
 
 def is_bare(name: str) -> bool:

@@ -6,27 +6,27 @@ read (broken JSON) has no keys. Values of lists are left alone.
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from memd_daemon import limits
 from memd_daemon.ground.names import Name, Valued, key_parts
+from memd_daemon.pattern import pattern
 
-_JSON_COMMENT: Final = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_JSON_COMMA: Final = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
-_QUOTED: Final = re.compile(r"""\"(?:[^"\\]|\\.)*"|'[^']*'""")
-_YAML_COLON: Final = re.compile(r":(?:\s|$)")
-_YAML_BLOCK: Final = re.compile(r"[|>][+-]?\d?[+-]?\s*(?:#.*)?")
-_YAML_TAG: Final = re.compile(r"(?:[&!]\S*(?:\s+|$))*")
+_JSON_COMMENT: Final = pattern(r'("(?:[^"\\]|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_JSON_COMMA: Final = pattern(r'("(?:[^"\\]|\\.)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
+_QUOTED: Final = pattern(r"""\"(?:[^"\\]|\\.)*"|'[^']*'""")
+_YAML_COLON: Final = pattern(r":(?:\s|$)")
+_YAML_BLOCK: Final = pattern(r"[|>][+-]?\d?[+-]?\s*(?:#.*)?")
+_YAML_TAG: Final = pattern(r"(?:[&!]\S*(?:\s+|$))*")
 _YAML_NO_KEY: Final = tuple("#{[&*!|>%@`,")
-_COMMENT: Final = re.compile(r"\s[#;]")
-_ASSIGNING: Final = re.compile(r"=")
-_GIVING: Final = re.compile(r"[=:]")
+_COMMENT: Final = pattern(r"\s[#;]")
+_ASSIGNING: Final = pattern(r"=")
+_GIVING: Final = pattern(r"[=:]")
 _BEFORE_EQUALS: Final = " \t:?+!"  # of := ?= += != ::=
-_TOML_APART: Final = re.compile(r"[=,{}\[\]\n]")  # what no key goes over
-_DOCKER: Final = re.compile(r"\s*(ENV|ARG)\s+(.*)", re.IGNORECASE | re.DOTALL)
-_DOCKER_PAIR: Final = re.compile(r"""(?<!\S)([^\s=]+)=("(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\S*)""")
+_TOML_APART: Final = pattern(r"[=,{}\[\]\n]")  # what no key goes over
+_DOCKER: Final = pattern(r"\s*(ENV|ARG)\s+(.*)", re.IGNORECASE | re.DOTALL)
+_DOCKER_PAIR: Final = pattern(r"""(?<!\S)([^\s=]+)=("(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\S*)""")
 
 
 def keyed(path: str, content: bytes) -> tuple[list[Valued], bool]:
@@ -78,6 +78,8 @@ def _toml(text: str) -> Iterator[Valued]:
     """Raises ValueError also for a key of so many parts that reading it would take minutes: time grows with their square."""
     if max(piece.count(".") for piece in _TOML_APART.split(text)) > limits.KEY_DOTS_MAX:
         raise ValueError
+    import tomllib  # later.py says why
+
     return _walked(tomllib.loads(text))
 
 

@@ -13,17 +13,18 @@ from typing import Final
 import msgspec
 
 from memd_daemon import limits
+from memd_daemon.pattern import pattern
 
-_WHOLE: Final = re.compile(
+_WHOLE: Final = pattern(
     r"(0[xX][\da-fA-F]+|0[bB][01]+|0[oO][0-7]+|\d+)(?:[iu](?:8|16|32|64|128|size)|[uUlLzZ]{1,3}|n)?"
 )
-_FRACTION: Final = re.compile(r"((?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)(?:f32|f64|[fFdDmMlL])?")
-_STRING: Final = re.compile(r"([A-Za-z@$]{0,3})(#*)(\"\"\"|'''|[\"'`])(.*)\3\2", re.DOTALL)
-_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_FRACTION: Final = pattern(r"((?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)(?:f32|f64|[fFdDmMlL])?")
+_STRING: Final = pattern(r"([A-Za-z@$]{0,3})(#*)(\"\"\"|'''|[\"'`])(.*)\3\2", re.DOTALL)
+_ESCAPE: Final = pattern(r"\\(.)", re.DOTALL)
 _ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "\n": ""}
-_WORD: Final = re.compile(r"true|false|null|none|nil|undefined", re.IGNORECASE)
-_AROUND: Final = re.compile(r" ?([^\w\s\"'`]) ?")
-_BLANKS: Final = re.compile(r"\s+")
+_WORD: Final = pattern(r"true|false|null|none|nil|undefined", re.IGNORECASE)
+_AROUND: Final = pattern(r" ?([^\w\s\"'`]) ?")
+_BLANKS: Final = pattern(r"\s+")
 
 
 class Literal(msgspec.Struct, frozen=True):

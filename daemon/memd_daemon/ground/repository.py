@@ -11,7 +11,6 @@ that are kept or told (`Checkout.branch`, `relative_path`) are text.
 import os
 import re
 import stat
-import subprocess
 import unicodedata
 from typing import Final, NamedTuple
 
@@ -301,6 +300,8 @@ def git(checkout_root: str, *words: str, deadline_s: float = limits.GIT_DEADLINE
 
     A repository's own settings are a stranger's: nothing that they name is run, and nothing is fetched.
     """
+    import subprocess  # off the hook path as git is, and no start waits for it
+
     command, environ = harmless(checkout_root, *words)
     try:
         done = subprocess.run(

@@ -11,7 +11,6 @@ L words in a row all but `2 * (SHINGLE_WINDOW - 1)` at most lie within one stret
 many in a row are found, whatever stands around them. Nothing here can tell a copy from words that two people happened to write.
 """
 
-import re
 import sys
 import unicodedata
 from array import array
@@ -22,10 +21,11 @@ from typing import Final, NamedTuple
 import xxhash
 
 from memd_daemon import limits
-from memd_daemon.index.terms import UNSPACED
+from memd_daemon.index.terms import UNSPACED_SIGNS
+from memd_daemon.pattern import pattern
 
-_WORD: Final = re.compile(r"[^\W_](?:\w*[^\W_])?")  # an underscore at an end is markup
-_UNSPACED_ONE: Final = re.compile(f"({UNSPACED.pattern.removesuffix('+')})")
+_WORD: Final = pattern(r"[^\W_](?:\w*[^\W_])?")  # an underscore at an end is markup
+_UNSPACED_ONE: Final = pattern(f"([{UNSPACED_SIGNS}])")
 _UNSEEN: Final = dict.fromkeys((0xAD, *range(0x200B, 0x2010), 0x2060, *range(0xFE00, 0xFE10), 0xFEFF))
 """Soft hyphen, zero-width characters and marks of direction, variation selectors."""
 

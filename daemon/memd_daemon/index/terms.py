@@ -16,30 +16,31 @@ inside, letters with digits after them, or a leading `--`. Single letters around
 measures and ordinals.
 """
 
-import re
 from typing import Final
 
 import msgspec
 
 from memd_daemon import limits
+from memd_daemon.pattern import pattern
 
 JOINT: Final = r"(?:::|->|[./\\:@#-])"
-CHUNK: Final = re.compile(rf"(?:(?<![\w-])--(?=[^\W\d_]))?\w+(?:{JOINT}\w+)*")
-WORD: Final = re.compile(r"\w+")
-PIECE: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-PIECE_OTHER: Final = re.compile(r"[^\W\d_]+|\d+")  # of a word with letters outside ASCII: case tells nothing there
-SEGMENT: Final = re.compile(r"->|[/\\:@#]+")
-LINE_NUMBER: Final = re.compile(r":\d.*")
-CASE_CHANGE: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
-LETTERS_DIGITS: Final = re.compile(r"[^\W\d_]+\d\w{2}|[^\W\d_]{2}\w*\d")  # E0499, utf8; not 3rd, v2, 20ms
-HARD_JOINT: Final = re.compile(r"\w(?:::|->|[./\\:@#])\w")
-LETTERS: Final = re.compile(r"[^\W\d_]{2}")
-UNSPACED: Final = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+CHUNK: Final = pattern(rf"(?:(?<![\w-])--(?=[^\W\d_]))?\w+(?:{JOINT}\w+)*")
+WORD: Final = pattern(r"\w+")
+PIECE: Final = pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+PIECE_OTHER: Final = pattern(r"[^\W\d_]+|\d+")  # of a word with letters outside ASCII: case tells nothing there
+SEGMENT: Final = pattern(r"->|[/\\:@#]+")
+LINE_NUMBER: Final = pattern(r":\d.*")
+CASE_CHANGE: Final = pattern(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
+LETTERS_DIGITS: Final = pattern(r"[^\W\d_]+\d\w{2}|[^\W\d_]{2}\w*\d")  # E0499, utf8; not 3rd, v2, 20ms
+HARD_JOINT: Final = pattern(r"\w(?:::|->|[./\\:@#])\w")
+LETTERS: Final = pattern(r"[^\W\d_]{2}")
+UNSPACED_SIGNS: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"  # Hangul letters, kana
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"  # ideographs, Hangul syllables
-    "\U00020000-\U000323af]+"  # ideographs of the further planes
+    "\U00020000-\U000323af"  # ideographs of the further planes
 )
+UNSPACED: Final = pattern(f"[{UNSPACED_SIGNS}]+")
 
 FILLERS: Final = """
     a about above after again all also am an and any are aren as at be because been before being below between both but by

@@ -14,7 +14,6 @@ It is read strictly, and whole or not at all: a key that is not named here, a va
 file says nothing. Who stands behind a file is not seen in it (service/policy.py).
 """
 
-import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -86,6 +85,8 @@ class BadPolicy(ValueError):
 
 def read(raw: bytes) -> Policy:
     """The policy in the bytes of a file. Raises BadPolicy."""
+    import tomllib  # most machines have no such file, and no start waits for it
+
     try:
         told = tomllib.loads(raw.decode("utf-8"))
     except UnicodeDecodeError:

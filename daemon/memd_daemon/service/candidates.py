@@ -20,7 +20,6 @@ from memd_daemon.service.contexts import touched
 from memd_daemon.service.known import Known, Rows, Views
 from memd_daemon.service.moved import as_moved, known_moves
 from memd_daemon.service.parts import Parts
-from memd_daemon.service.recall import weighed
 from memd_daemon.service.repos import Place, scopes_at
 from memd_daemon.service.search import Hit, Match
 from memd_daemon.service.spoken import with_spoken
@@ -243,6 +242,8 @@ def on_prompt(
     Of those that could be told ``now``, if only the prompt gave reason enough, so many as a prompt weighs; the others, which are
     held, of class auto by what they are built on, or stand in the context, take nobody's place.
     """
+    from memd_daemon.service import recall  # later.py says why
+
     found: list[Candidate] = []
     places = 0
     look = Look(parts, snapshot, place)
@@ -255,7 +256,7 @@ def on_prompt(
         if not all(is_too_far(evidence, gate) for gate in gates):
             evidence = evidence_of(snapshot, note, hit, brought_up.match)
         is_stated = is_user_stated(parts, snapshot, note, look.until_ns)
-        score, _ = weighed(parts, note, hit.relevance, is_stated=is_stated)
+        score, _ = recall.weighed(parts, note, hit.relevance, is_stated=is_stated)
         one = Candidate(view=look.at(brought_up.view(snapshot, note)), score=score, gate=evidence)
         places += sift(now, one) in _ON_ITS_WAY
         found.append(one)

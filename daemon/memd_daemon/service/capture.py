@@ -21,7 +21,6 @@ from memd_daemon.service.clients import Client
 from memd_daemon.service.names import is_safe
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.prompt_text import as_stored
-from memd_daemon.service.remember import commit_note
 from memd_daemon.service.repos import Place
 from memd_daemon.service.terms import directory_of
 from memd_daemon.service.wanted import Wanted
@@ -146,6 +145,8 @@ def record_commit(parts: Parts, event: HookEvent, place: Place, at_ms: int = 0, 
     asker = Asker(actor=system(Surface.GIT).actor, surface=Surface.GIT, session=session)
     wanted = _commit_wanted(parts, place, session, made)
     amended = _once(place, made.amended) if made.amended else ""
+    from memd_daemon.service.remember import commit_note  # later.py says why
+
     return commit_note(parts, wanted, asker, once=_once(place, made.sha), amended=amended)
 
 

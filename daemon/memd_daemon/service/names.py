@@ -6,7 +6,7 @@ credential.
 """
 
 import hashlib
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -14,22 +14,17 @@ import msgspec
 from memd_client import wire
 from memd_daemon import limits
 from memd_daemon.ground.repository import clean
-from memd_daemon.redact import Redactor
+from memd_daemon.redact import redact
 from memd_hooks.events import HookEvent
 
 DIGESTED: Final = "digest-"
 """Begins an id that is not kept as it came."""
 
 
-@cache
-def _redactor() -> Redactor:
-    return Redactor.default()
-
-
 @lru_cache(limits.NAMES_KNOWN_MAX)
 def id_kept(given: str) -> str:
     """The id as it is kept. Total, and its own fixed point."""
-    if len(given) <= limits.LINE_MAX_CHARS and given.isprintable() and _redactor().redact(given) == given:
+    if len(given) <= limits.LINE_MAX_CHARS and given.isprintable() and redact(given) == given:
         return given
     digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()
     return DIGESTED + digest[: limits.NAME_DIGEST_CHARS]
@@ -38,7 +33,7 @@ def id_kept(given: str) -> str:
 @lru_cache(limits.NAMES_KNOWN_MAX)
 def name_kept(given: str) -> str:
     """A path, branch or word as it is kept: text without credentials, at most `limits.PATH_MAX_CHARS` long."""
-    return _redactor().redact(clean(given[: limits.PATH_MAX_CHARS]))
+    return redact(clean(given[: limits.PATH_MAX_CHARS]))
 
 
 def is_safe(given: str) -> bool:

@@ -53,7 +53,7 @@ class Placing(TypedDict, total=False):
     head: bytes  # of a signed event: `Snapshot.head` as it stands when the event is shown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)  # neither is asked for, and each is made at every start
 class Parts:
     """One daemon's working set. ``now_ms`` is the wall clock (Unix ms); ``chance(n)`` gives n random bytes."""
 

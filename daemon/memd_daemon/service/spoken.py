@@ -18,12 +18,11 @@ behind the answer, and the content is told without marks until then.
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from memd_daemon import limits
-from memd_daemon.evidence import Said, read, striped
 from memd_daemon.frames.digest import text_digest
 from memd_daemon.model.event import Evidence
 from memd_daemon.model.note import Note
@@ -33,6 +32,9 @@ from memd_daemon.model.words import Attestation, SourceType
 from memd_daemon.service.attest import attested, look_again
 from memd_daemon.service.parts import Parts
 from memd_daemon.store.port import Snapshot
+
+if TYPE_CHECKING:
+    from memd_daemon.evidence import Said
 
 _OPEN: Final = (Attestation.CAPTURED, Attestation.REPLAYED)
 UNKNOWN: Final = ""
@@ -121,6 +123,8 @@ def spoken_so(parts: Parts, view: NoteView, spoken: SpokenView) -> NoteView:
 
 
 def _read(snapshot: Snapshot, note: Note, content: str, bound: tuple[Bound, ...]) -> SpokenView:
+    from memd_daemon.evidence import read, striped  # later.py says why
+
     bound = tuple(one for one in bound if has_words(snapshot, one))
     turns = {one.turn.number: one for one in bound if one.turn is not None}
     typed = read(content, _said(turns, typed=True))
@@ -143,6 +147,8 @@ def _claimed(
 
     A source of `user` was recorded of a content that stood in its turns as a whole.
     """
+    from memd_daemon.evidence import read
+
     turns = {one.turn.number: one for one in bound if one.turn is not None}
     reading = read(content, _said(turns, typed=False))
     if reading.whole:
@@ -164,7 +170,9 @@ def has_words(snapshot: Snapshot, one: Bound) -> bool:
     return turn is None or turn.text[evidence.start : evidence.end] == snapshot.text(evidence.excerpt)
 
 
-def _said(turns: dict[int, Bound], *, typed: bool) -> list[Said]:
+def _said(turns: dict[int, Bound], *, typed: bool) -> "list[Said]":
+    from memd_daemon.evidence import Said
+
     return [
         Said(number, one.turn.text)
         for number, one in turns.items()

@@ -16,7 +16,6 @@ No work may be waited for inside `read()`: a map that has to grow waits for the 
 import contextlib
 import errno
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -349,6 +348,8 @@ def _open_environment(
 def _begin(folder: Path) -> None:
     """A new file, which has its name when it is on disk: LMDB writes the heads of one without a sync, and a power cut behind
     them would leave a file that is none of LMDB's, in the place of a store that holds nothing yet."""
+    import shutil  # a start that has a store does not wait for it
+
     draft = folder / _DRAFT
     shutil.rmtree(draft, ignore_errors=True)  # of a start that died here
     draft.mkdir()

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from memd_daemon import evidence
-from memd_daemon.evidence.pattern import _Pattern, pattern
+from memd_daemon.pattern import _Pattern, pattern
 
 MODULES = [
     importlib.import_module(f"{evidence.__name__}.{one.name}") for one in pkgutil.iter_modules(evidence.__path__)
