@@ -272,6 +272,7 @@ def full(view: NoteView) -> FullView:
         reasons=(
             ReasonView(what="revoked", at=MARCH_4, actor="agent", reason="first\nreason", by=52),
             ReasonView(what="reinstated", at=LATER, actor="human", signed=True),
+            ReasonView(what="revoked", at=LATER, actor="agent", at_command_line=True, reason="it is gone"),
         ),
         evidence=(
             EvidenceView(turn=4417, attestation="typed", excerpt="never commit\nto main", at=MARCH_4),
@@ -363,6 +364,7 @@ def renderings_of_files() -> dict[str, dict[str, str]]:
             name: shown(full(views[name]) if name == "revoked" else FullView(view=views[name]), NOW, TAGS)
             for name in (
                 "agent, stale",
+                "at the command line",
                 "revoked",
                 "derived",
                 "proxy drifted",

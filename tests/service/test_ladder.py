@@ -47,7 +47,7 @@ def test_a_principle_has_a_name_sources_and_a_reason(desk: Desk, atom: int) -> N
     found = note(desk, SLUG)
     assert (found.id, found.level, found.slug, found.revision_count) == (made.id, "principle", SLUG, 1)
     assert [s.note.id for s in desk.ask(api.Trace(ref=SLUG, cwd=str(desk.repo))).down] == [atom]
-    assert f"  revision 1 (2026-03-04, agent, the one told), since: {WHY}" in shown(desk, SLUG)
+    assert f"  revision 1 (2026-03-04, agent, the one told), why: {WHY}" in shown(desk, SLUG)
     told = desk.ask(api.Log(ref=SLUG))
     assert told.head.startswith(f"[{made.id}] finding (principle {SLUG}): held, ")
     assert f"; principle {SLUG}; " in told.events[0].line

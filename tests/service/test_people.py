@@ -162,7 +162,7 @@ def test_a_wish_that_is_repeated_waits_once(desk: Desk, person: Person) -> None:
     assert context_of(desk.start("s2")) == told
     answer = shown(desk, id_)
     assert [(p.act, p.times, p.reason) for p in answer.note.proposals] == [("revoke", 6, "it slows me down")]
-    assert "  proposed 6 times to revoke, first 2026-03-04 (agent): it slows me down" in answer.text
+    assert "  proposed 6 times to revoke, first 2026-03-04 (command line): it slows me down" in answer.text
     reasons = [e.reason for e in desk.ask(api.Log(ref=str(id_))).events if e.type == "proposed"]
     assert reasons == ["it slows me down", *(f"once more {n}" for n in range(5))]
     person.seal(desk.act("confirm", id_, sign=True).plan)

@@ -284,11 +284,40 @@ def test_revoked_twice_it_keeps_its_first_date_and_reason(desk: Desk, name: str)
     text = SURFACES[name].ask(desk, id_)
     assert_struck_through(text, tombstone())
     if name == "show":
-        assert f"  revoked {ANOTHER_DAY} (agent): {REASON}" in text
-        assert "  revoked 2026-03-06 (agent): nobody ever saw it" in text
+        assert f"  revoked {ANOTHER_DAY} (command line): {REASON}" in text
+        assert "  revoked 2026-03-06 (command line): nobody ever saw it" in text
 
 
 # --- taken back
+
+
+def test_each_judgment_is_shown_with_the_reason_that_was_given(desk: Desk, person: Person) -> None:
+    """Also of a note that fell and came back more than once, by whomever: `none given` is said where none was."""
+    id_ = recorded(desk)
+    acts: list[Callable[[], Any]] = [
+        lambda: desk.act("revoke", id_, reason=REASON),
+        lambda: desk.act("reinstate", id_, reason="looked again"),
+        lambda: tool(desk, "revoke", ref=id_, reason="it is gone"),
+        lambda: desk.act("reinstate", id_),
+        lambda: person.seal(desk.act("promote", id_, to="human", sign=True).plan),
+        lambda: person.seal(desk.act("revoke", id_, reason="for today", sign=True).plan),
+        lambda: person.seal(desk.act("reinstate", id_, reason="today is over", sign=True).plan),
+        lambda: desk.act("revoke", id_, reason="it slows me down"),
+    ]
+    for act in acts:
+        desk.clock.ms += 1
+        act()
+    judged = re.findall(r"^  (?:revoked|reinstated|proposed) .*$", shown(desk, id_).text, re.MULTILINE)
+    assert [line.replace(" 2026-03-04", "") for line in judged] == [
+        f"  revoked (command line): {REASON}",
+        "  reinstated (command line): looked again",
+        "  revoked (agent): it is gone",
+        "  reinstated (command line): none given",
+        "  revoked (human, signed): for today",
+        "  reinstated (human, signed): today is over",
+        "  proposed to revoke (command line): it slows me down",
+    ]
+
 
 BACK = "WARNING: revoked by the user 2026-03-05, reinstated at the command line 2026-03-06, unsigned."
 

@@ -17,7 +17,7 @@ import msgspec
 
 from memd_daemon.frames.escape import escape_line, held_apart
 from memd_daemon.frames.show import state
-from memd_daemon.frames.words import minute, target
+from memd_daemon.frames.words import COMMAND_LINE, NO_SESSION, minute, target
 from memd_daemon.limits import ID_SHOWN_CHARS
 from memd_daemon.model import event as ev
 from memd_daemon.model.burst import QUARANTINED, BurstEvent
@@ -155,11 +155,11 @@ def _drift(one: Drift, tags: Sequence[str]) -> str:
 
 
 def _who(view: EventView, names: _Names) -> str:
-    """An unsigned act at the command line outside a session may have been anybody's: it is an agent's for memd."""
+    """An unsigned act at the command line outside a session may have been anybody's: it is called by its door alone."""
     event = view.stored.event
     where = _session(event.session, event.agent, names.tags)
     if not where and (event.actor, event.surface) == (Actor.AGENT, Surface.CLI):
-        where = "no session"
+        return f"{COMMAND_LINE}, {NO_SESSION}"
     parts = (f"{names.line(event.actor)} by {names.line(event.surface)}", "signed" if view.stored.signed else "", where)
     return ", ".join(filter(None, parts))
 

@@ -13,6 +13,7 @@ from memd_daemon.frames.words import date
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
 from memd_daemon.model.view import EvidenceView, FullView, GroundStatus, NoteView, ReasonView, RevisionView
+from memd_daemon.model.words import Actor, Surface
 
 
 def shown(full: FullView, now_ms: int, tags: Sequence[str]) -> str:
@@ -32,13 +33,21 @@ def shown(full: FullView, now_ms: int, tags: Sequence[str]) -> str:
 
 def _recorded(note: Note, tags: Sequence[str]) -> str:
     rung = " ".join(escape_line(name, tags, stops=",") for name in (note.level, note.slug) if name)
-    facts = [f"  recorded: {date(note.created_at)} by {escape_line(note.actor, tags, stops=',')}"]
-    facts += [f"through {escape_line(note.surface, tags, stops=',')}"] if note.surface else []
+    facts = _whence(note, tags)
     facts += [f"in {escape_line(note.harness, tags, stops=',')}"] if note.harness else []
     facts += [f"session {escape_line(note.session, tags, stops=',')}"] if note.session else []
     facts += [f"turn {note.turn}"] if note.turn else []
     facts += [rung] if rung else []
     return ", ".join(facts)
+
+
+def _whence(note: Note, tags: Sequence[str]) -> list[str]:
+    """When, by whom and through which door; what came from the command line outside a session was anybody's, no agent's."""
+    at = f"  recorded: {date(note.created_at)}"
+    if (note.actor, note.surface, note.session) == (Actor.AGENT, Surface.CLI, ""):
+        return [f"{at} at the {words.COMMAND_LINE}", words.NO_SESSION]
+    facts = [f"{at} by {escape_line(note.actor, tags, stops=',')}"]
+    return [*facts, f"through {escape_line(note.surface, tags, stops=',')}"] if note.surface else facts
 
 
 def state(note: Note) -> list[str]:
@@ -73,7 +82,8 @@ def _evidence(e: EvidenceView, tags: Sequence[str]) -> list[str]:
 
 
 def _reason(r: ReasonView, tags: Sequence[str]) -> str:
-    who = f"{escape_line(r.actor, tags)}{', signed' if r.signed else ''}"
+    actor = words.COMMAND_LINE if r.at_command_line else escape_line(r.actor, tags)
+    who = f"{actor}{', signed' if r.signed else ''}"
     who += f", in one commit with what the user signed on [{r.by}]" if r.with_signed else ""
     by = f" by [{r.by}]" if r.by else ""
     return (
@@ -87,10 +97,10 @@ def proposed(act: str, times: int) -> str:
 
 
 def _revision(view: NoteView, r: RevisionView, tags: Sequence[str]) -> str:
-    """``revision 2 (2026-03-04, agent, the one told), since: why``, with the words of one that is not."""
+    """``revision 2 (2026-03-04, agent, the one told), why: …``, with the words of one that is not."""
     standing = "the one told" if r.told else "not endorsed, waits for the user" if r.waits else "an earlier one"
     why = escape_content(r.reason or words.NO_REASON, tags)
-    line = f"  revision {r.number} ({date(r.at)}, {escape_line(r.provenance, tags)}, {standing}), since: {why}"
+    line = f"  revision {r.number} ({date(r.at)}, {escape_line(r.provenance, tags)}, {standing}), why: {why}"
     if not r.content:
         return line
     return f"{line}\n  revision {r.number} said: {words.wording_frame(view, r.provenance)}{escape_content(r.content, tags)}"

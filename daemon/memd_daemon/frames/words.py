@@ -34,6 +34,9 @@ DAMAGED: Final = (
     "Damaged: the text in the store is not the one that was recorded, so it is not shown. `memd verify` names it."
 )
 NO_REASON: Final = "none given"
+REASON_FORGOTTEN: Final = "forgotten"
+COMMAND_LINE: Final = "command line"
+NO_SESSION: Final = "no session"
 
 NO_ROOM: Final = (
     "the rules that hold here do not all fit into the start of a session any more ({budget} tokens): {left}. "
@@ -89,7 +92,7 @@ NOTE_LINES_LEFT_OUT: Final = "  NOTE: warnings on this note did not fit: show [{
 
 _SOURCE_WORDS: Final[dict[str, str]] = {
     SourceType.INFERENCE: "inferred",
-    SourceType.CLI: "command line",
+    SourceType.CLI: COMMAND_LINE,
     SourceType.CURATION: "curated",
 }
 _QUOTES: Final = "\"'`"  # that a claim's text may have been written between

@@ -236,6 +236,7 @@ class ReasonView(msgspec.Struct, frozen=True, kw_only=True):
     signed: bool = False
     reason: str = ""
     by: int = 0
+    at_command_line: bool = False  # unsigned, and by the CLI outside a live agent session
     with_signed: bool = False  # unsigned itself, in one commit with what a person signed on the note that it names
 
 

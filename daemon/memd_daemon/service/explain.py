@@ -10,11 +10,14 @@ from memd_daemon import errors, limits
 from memd_daemon.frames import words
 from memd_daemon.frames.attested import why_not_typed
 from memd_daemon.frames.show import proposed, shown
+from memd_daemon.model import event as ev
 from memd_daemon.model.delivery import NOTICES_UID, POLICY_UID, Delivery
+from memd_daemon.model.fold import Effect, trace
 from memd_daemon.model.ids import NO_UID, shown_ms, uid_text
 from memd_daemon.model.note import Note, Revocation
 from memd_daemon.model.turn import Turn
 from memd_daemon.model.view import EvidenceView, FullView, NoteView, ReasonView, RevisionView
+from memd_daemon.model.words import Actor
 from memd_daemon.rules import WHY
 from memd_daemon.service import attest, holds
 from memd_daemon.service.asker import asker_of
@@ -24,7 +27,7 @@ from memd_daemon.service.refs import holder_of, note_at, session_begun
 from memd_daemon.service.repos import Place, place_of, scopes_at
 from memd_daemon.service.shown import row, showed
 from memd_daemon.service.spoken import Bound, bound_to, has_words
-from memd_daemon.service.views import view_of
+from memd_daemon.service.views import is_outside, view_of
 from memd_daemon.store.port import Snapshot
 
 T = TypeVar("T")
@@ -186,7 +189,7 @@ def _revisions(snapshot: Snapshot, note: Note) -> tuple[RevisionView, ...]:
             number=i + 1,
             at=one.at,
             provenance=one.provenance,
-            reason=snapshot.text(one.reason) or "",
+            reason=_given(snapshot, one.reason),
             content="" if note.revoked or one.content == note.shown.content else snapshot.text(one.content) or "",
             told=i == shown_at,
             waits=i > shown_at,
@@ -203,25 +206,54 @@ def _reasons(snapshot: Snapshot, note: Note) -> tuple[ReasonView, ...]:
             at=r.at,
             actor=r.actor,
             signed=r.signed,
-            reason=snapshot.text(r.reason) or "",
+            reason=_given(snapshot, r.reason),
             by=snapshot.id_of(r.by) or 0,
+            at_command_line=_was_outside(snapshot, r.event),
             with_signed=not r.signed and _is_with_signed(snapshot, r),
         )
         for r in (*note.past_revocations, *note.revocations)
     ]
-    back = note.reinstated
-    lifted = [ReasonView(what="reinstated", at=back.at, actor=back.actor, signed=back.signed)] if back else []
+    lifted = _lifted(snapshot, note) if note.reinstated else ()
     wished = [
         ReasonView(
             what=proposed(p.act, p.times),
             at=p.at,
             actor="agent",
-            reason=snapshot.text(p.reason) or "",
+            reason=_given(snapshot, p.reason),
             by=snapshot.id_of(p.by) or 0,
+            at_command_line=_was_outside(snapshot, p.event),
         )
         for p in note.proposals
     ]
     return tuple(sorted((*fallen, *lifted, *wished), key=lambda r: r.at))
+
+
+def _lifted(snapshot: Snapshot, note: Note) -> Iterator[ReasonView]:
+    """Each time that the note was revoked and came back: the note itself keeps the last one, and no reason of it."""
+    for stored, effect in trace(snapshot.events_of(note.uid)):
+        event = stored.event
+        if event.type == "reinstated" and effect == Effect.APPLIED:
+            is_signed = stored.signed and event.actor == Actor.HUMAN
+            yield ReasonView(
+                what="reinstated",
+                at=event.at,
+                actor=event.actor,
+                signed=is_signed,
+                reason=_given(snapshot, getattr(ev.payload_of(event), "reason", b"")),
+                at_command_line=not is_signed and is_outside(event),
+            )
+
+
+def _given(snapshot: Snapshot, reason: bytes) -> str:
+    """A reason's words; "" only where none was given."""
+    text = snapshot.text(reason) if reason else ""
+    return words.REASON_FORGOTTEN if text is None else text
+
+
+def _was_outside(snapshot: Snapshot, event: bytes) -> bool:
+    """Whether an act came unsigned from the command line outside a session."""
+    stored = snapshot.event(event)
+    return stored is not None and not stored.signed and is_outside(stored.event)
 
 
 def _is_with_signed(snapshot: Snapshot, fall: Revocation) -> bool:
