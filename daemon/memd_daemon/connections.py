@@ -26,6 +26,7 @@ let go, and where there is no ``epoll`` looks go on as long as anybody is connec
 """
 
 import contextlib
+import errno
 import fcntl
 import logging
 import os
@@ -46,6 +47,7 @@ log: Final = logging.getLogger("memd.connections")
 
 CREDENTIALS: Final = struct.Struct("3i")  # ucred: pid, uid, gid
 COUNT: Final = struct.Struct("i")
+NONE_LEFT: Final = (errno.EMFILE, errno.ENFILE)
 
 
 class Connections:
@@ -188,12 +190,19 @@ class Connections:
             self.let_go(descriptor, why)
 
     def let_go(self, descriptor: int, why: str) -> None:
-        """Ends one connection, and no other descriptor that may bear its number by now. ``why``: for the log."""
+        """Ends one connection, and no other descriptor that may bear its number by now. ``why``: for the log.
+
+        Where there is no descriptor left to do it by, it stays known, and is found again.
+        """
+        try:
+            with _socket_at(descriptor) as ours:
+                if ours.getsockname() == self._path:
+                    ours.shutdown(socket.SHUT_RDWR)
+        except OSError as fault:  # else it has ended by itself
+            if fault.errno in NONE_LEFT:
+                return
         self.went(descriptor)
         self.tell(why)
-        with contextlib.suppress(OSError), _socket_at(descriptor) as ours:
-            if ours.getsockname() == self._path:
-                ours.shutdown(socket.SHUT_RDWR)
 
 
 def _arm(arrivals: "select.epoll", descriptor: int) -> None:

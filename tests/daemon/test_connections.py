@@ -180,6 +180,31 @@ def test_a_number_that_comes_again_has_no_past(listening: Listening, monkeypatch
     assert not listening.is_open(descriptor)
 
 
+def test_who_cannot_be_let_go_for_want_of_a_descriptor_is_found_again(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody would look at it any more, and it would fill the memory."""
+    monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 0)
+    took = [0]
+    monkeypatch.setattr(connections, "_own_bytes", lambda: took[0])
+    crowd = Connections(listening.path)
+    descriptor = listening.one_more()
+    crowd.came(descriptor)
+    took[0] = limits.TRAFFIC_MAX_BYTES + 1
+    listening.peers[descriptor].send(b"x")
+
+    def none_left(_: int) -> int:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "dup", none_left)
+        crowd.look()
+        crowd.look()
+    assert listening.is_open(descriptor)
+    crowd.look()
+    assert not listening.is_open(descriptor)
+
+
 @pytest.mark.parametrize("told", [[None], [limits.TRAFFIC_MAX_BYTES + 1, None]])
 def test_a_moment_in_which_the_system_does_not_say_is_no_least(
     listening: Listening, monkeypatch: pytest.MonkeyPatch, told: list[int | None]
