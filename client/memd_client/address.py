@@ -5,7 +5,7 @@ socket.
 
 The start time is that of the process in clock ticks since boot (field 22 of /proc/<pid>/stat), 0 where the system has
 no such file; pid and start time together name one process. The path is the rest of the line, absolute, and never holds
-a newline. The line is written to another name and renamed; one that does not end in a newline, or has another form,
+a newline or a NUL. The line is written to another name and renamed; one that does not end in a newline, or has another form,
 counts as none. So does one that came along with the copy of a home: its daemon serves the other one.
 
 MEMD_HOME is one directory: the variable if it is set (absolute, since hooks run in every directory), else
@@ -70,7 +70,7 @@ def parse(line: bytes) -> Address | None:
     if not line.endswith(b"\n") or len(fields) != 4:
         return None
     protocol, pid, start_time, socket = fields
-    if not socket.startswith(b"/") or b"\n" in socket:
+    if not socket.startswith(b"/") or b"\n" in socket or b"\0" in socket:
         return None
     try:
         return Address(protocol, wire.decimal(pid), wire.decimal(start_time), socket)

@@ -133,6 +133,18 @@ def test_a_breaker_file_with_anything_else_in_it_is_no_breaker(content: bytes, h
     assert carry._deadline_ms(os.fsencode(home), "pre-edit") == wire.HOOK_DEADLINE_MS
 
 
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\xff" * 40, b"memd/1 %b 1 /s\n" % (b"9" * 5_000), b"memd/1 1 1 /x\0/run/memd.sock\n"],
+)
+def test_an_address_with_anything_else_in_it_loses_no_prompt(content: bytes, home: Path) -> None:
+    """There is nobody to be asked, and what was typed is kept for the next daemon."""
+    (home / "run").mkdir()
+    (home / "run" / "address").write_bytes(content)
+    assert_silent(run("prompt-submit", home))
+    assert [one.hook.stdin for one in spooled(home)] == [PROMPT]
+
+
 @pytest.mark.parametrize("name", ["unreachable-until", "address", "starting", "stopped"])
 def test_a_fifo_in_the_place_of_a_run_file_holds_nobody(name: str, home: Path) -> None:
     """Nobody writes into it, so who waited for its end would wait for ever."""
