@@ -65,6 +65,13 @@ def so_already(id_: Id) -> str:
     return f"note [{id_}] is so already"
 
 
+# --- two that cannot both be
+
+
+def in_conflict(id_: Id, other: Id) -> str:
+    return f"note [{other}] stands too, and both cannot hold: [{id_}] and [{other}] are in conflict until somebody settles it"
+
+
 # --- only a person can
 
 

@@ -359,6 +359,14 @@ def payload_of(event: Event) -> msgspec.Struct | None:
     return msgspec.convert(newest, type=shape)
 
 
+def readable_payload_of(event: Event) -> msgspec.Struct | None:
+    """`payload_of`; None too where the payload cannot be read."""
+    try:
+        return payload_of(event)
+    except (msgspec.ValidationError, msgspec.DecodeError):
+        return None
+
+
 def texts_of(payload: msgspec.Struct) -> list[bytes]:
     """The blobs that a payload refers to."""
     named = [getattr(payload, field, b"") for field in ("content", "summary", "reason")]

@@ -167,7 +167,7 @@ def _folded(
     identity = Identity(store=store)
     out = frozenset().union(*void.values())
     for stored in ordered:
-        payload = _payload(stored) if stored.event.uid not in out else None
+        payload = ev.readable_payload_of(stored.event) if stored.event.uid not in out else None
         if isinstance(payload, ev.KeyEnrolled):
             identity = _enrol(identity, stored, payload, proof, first)
         elif isinstance(payload, ev.KeyRejected):
@@ -204,13 +204,6 @@ def _signed_by(one: Enrolment, stored: Stored, proof: Proof) -> bool:
     return bool(stored.sig) and any(_proves(proof, stored, key) for key in keys)
 
 
-def _payload(stored: Stored) -> msgspec.Struct | None:
-    try:
-        return ev.payload_of(stored.event)
-    except (msgspec.ValidationError, msgspec.DecodeError):
-        return None
-
-
 def _founding(ordered: Sequence[Stored], proof: Proof, origin: bytes) -> bytes:
     """The uid of the enrolment with which the identity log begins; b"" where none stands by itself."""
     by_themselves = [s for s in ordered if _stands_by_itself(s, proof)]
@@ -219,7 +212,7 @@ def _founding(ordered: Sequence[Stored], proof: Proof, origin: bytes) -> bytes:
 
 
 def _stands_by_itself(stored: Stored, proof: Proof) -> bool:
-    payload = _payload(stored)
+    payload = ev.readable_payload_of(stored.event)
     return isinstance(payload, ev.KeyEnrolled) and (not stored.sig or _proves(proof, stored, payload.public))
 
 

@@ -11,7 +11,7 @@ from memd_daemon.model.note import Note
 from memd_daemon.model.words import Provenance
 from memd_daemon.service.binding import Bound, bound, unbindable
 from memd_daemon.service.case import Case
-from memd_daemon.service.fall import absorb, lift, revoke
+from memd_daemon.service.fall import absorb, contend, lift, revoke
 from memd_daemon.service.given import refuse_many
 from memd_daemon.service.refs import note_at, uid_at
 from memd_daemon.service.retaking import retaken
@@ -44,7 +44,8 @@ def revoke_(sheet: Sheet, note: Note, case: Case) -> None:
 
 
 def reinstate(sheet: Sheet, note: Note, case: Case) -> None:
-    """It was right after all; anybody may say so, and what its revocation raised on others is cleared."""
+    """It was right after all; anybody may say so. What its revocation raised on others is cleared, and what stands that cannot hold
+    beside it is in conflict with it."""
     payload = ev.Reasoned(reason=sheet.text(note.uid, case.reason))
     if not note.revoked:
         sheet.add("reinstated", note, payload)
@@ -52,6 +53,7 @@ def reinstate(sheet: Sheet, note: Note, case: Case) -> None:
         return
     sheet.add("reinstated", note, payload, change="revoked -> held")
     lift(sheet, note, frozenset(r.event for r in note.revocations))
+    contend(sheet, note)
 
 
 def confirm(sheet: Sheet, note: Note, case: Case) -> None:

@@ -1,8 +1,8 @@
 """What else happens when a note is revoked, superseded or comes back, in the same commit (model.md, sections 2 and 5).
 
-What is built on it is flagged for review, or cleared again; conflicts that were open are closed. Built on a note are its
-descendants and, where it was absorbed, the note that took it in with that one's descendants. A write that contradicts or supersedes
-what a person endorsed is kept beside it, in an open conflict.
+What is built on it is flagged for review, or cleared again; conflicts that were open are closed, or opened again. Built on a note
+are its descendants and, where it was absorbed, the note that took it in with that one's descendants. A write that contradicts or
+supersedes what a person endorsed is kept beside it, in an open conflict.
 """
 
 from collections.abc import Iterable
@@ -121,6 +121,39 @@ def lift(sheet: Sheet, note: Note, causes: frozenset[bytes]) -> None:
         raised = tuple(f.cause for f in child.flags if f.cause in causes)
         if raised:
             sheet.follow("reviewed", child, ev.Reviewed(causes=raised), actor=Actor.SYSTEM)
+
+
+def contend(sheet: Sheet, note: Note) -> None:
+    """A note that comes back is in conflict with what stands and cannot hold beside it: what it was revoked for, what was revoked
+    for it and came back, what it was in conflict with before. Which of them is wrong somebody has to say."""
+    for other in _rivals(sheet.log, note):
+        for one, rival in ((note, other), (other, note)):
+            if rival.uid not in one.conflicts:
+                sheet.follow("conflict_opened", one, ev.ConflictOpened(other=rival.uid, detected_by="reinstate"))
+        sheet.told.append(told.in_conflict(sheet.id_of(note), sheet.id_of(other)))
+
+
+def _rivals(log: Snapshot, note: Note) -> list[Note]:
+    """Of the notes that exclude this one by somebody's word, those that are held and current; none that may stand beside it by one."""
+    named = _excluded_by(note) | _opposed(log, note) | {uid for uid in note.corrects if _excludes(log, note.uid, uid)}
+    found = [log.note(uid) for uid in sorted(named - {note.uid, *note.demoted})]
+    return [n for n in found if n and not (n.revoked or n.forgotten) and n.currency == Currency.CURRENT]
+
+
+def _excluded_by(note: Note) -> set[bytes]:
+    """What it was ever revoked for."""
+    return {fall.by for fall in (*note.revocations, *note.past_revocations)} - {NO_UID}
+
+
+def _excludes(log: Snapshot, uid: bytes, fallen: bytes) -> bool:
+    note = log.note(fallen)
+    return note is not None and uid in _excluded_by(note)
+
+
+def _opposed(log: Snapshot, note: Note) -> set[bytes]:
+    """What it was ever in conflict with: a revocation closed those."""
+    payloads = (ev.readable_payload_of(stored.event) for stored in log.events_of(note.uid))
+    return {payload.other for payload in payloads if isinstance(payload, ev.ConflictOpened)}
 
 
 def refuse_circle(log: Snapshot, note: Note, by: bytes, what: str) -> None:

@@ -8,14 +8,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from memd_client import api
 from memd_daemon import limits
 from memd_daemon.frames.history import LOCAL, Line, burst_line, event_line, flag_line, head, telling_line
 from memd_daemon.model.burst import CLEARED, BurstEvent, events_of
 from memd_daemon.model.delivery import Delivery, DeliveryState
-from memd_daemon.model.event import Stored, payload_of, texts_of
+from memd_daemon.model.event import Stored, readable_payload_of, texts_of
 from memd_daemon.model.fold import order, step
 from memd_daemon.model.ids import NO_UID, UID_BYTES, uid_text
 from memd_daemon.model.note import Note
@@ -220,20 +218,13 @@ def _event_out(parts: Parts, snapshot: Snapshot, one: Traced) -> api.EventOut:
     )
 
 
-def _payload(stored: Stored) -> msgspec.Struct | None:
-    try:
-        return payload_of(stored.event)
-    except (msgspec.ValidationError, msgspec.DecodeError):
-        return None
-
-
 def _reason(view: EventView) -> str:
     """Whole, as it was given."""
-    return view.texts.get(getattr(_payload(view.stored), "reason", b""), "")
+    return view.texts.get(getattr(readable_payload_of(view.stored.event), "reason", b""), "")
 
 
 def _event_view(snapshot: Snapshot, one: Traced) -> EventView:
-    payload = _payload(one.stored)
+    payload = readable_payload_of(one.stored.event)
     if payload is None:
         return EventView(stored=one.stored, effect=one.effect)
     texts = {d: t for d in texts_of(payload) if (t := snapshot.text(d)) is not None}

@@ -1,0 +1,88 @@
+"""Notes that cannot both hold, and one of them comes back: nobody is told the one without the other (recall.md, "Conflicts")."""
+
+import pytest
+
+from tests.service.desk import Desk
+from tests.service.test_acts import REASON, endorsed, note, sound
+from tests.service.test_people import Person
+
+
+@pytest.fixture
+def person(desk: Desk) -> Person:
+    return Person(desk)
+
+
+def contradicted(desk: Desk) -> tuple[int, int]:
+    """(revoked, what it was revoked for)"""
+    old = desk.remember("The cache lives in tmpfs.").id
+    return old, desk.remember("The cache lives on the disk.", contradicts=str(old), reason="df says so").id
+
+
+def conflicts(desk: Desk, *ids: int) -> list[list[int]]:
+    return [note(desk, id_).conflicts for id_ in ids]
+
+
+def test_what_comes_back_is_in_conflict_with_what_it_was_revoked_for(desk: Desk) -> None:
+    """Both are told with a warning, whoever reinstated it is told so, and somebody settles it."""
+    old, new = contradicted(desk)
+    done = desk.act("reinstate", old, reason=REASON)
+    assert any(f"[{new}] stands too" in line for line in done.told)
+    assert conflicts(desk, old, new) == [[new], [old]]
+    text = desk.recall("where does the cache live").text
+    assert f"in conflict with [{new}], unresolved" in text
+    assert f"in conflict with [{old}], unresolved" in text
+    assert desk.act("resolve", old, by=str(new), resolution="a_wins", reason=REASON).effect == "applied"
+    assert note(desk, new).state.belief == "revoked"
+    desk.act("reinstate", new, reason=REASON)
+    assert conflicts(desk, old, new) == [[new], [old]]
+    assert sound(desk)
+
+
+def test_the_correction_may_be_the_one_that_comes_back(desk: Desk) -> None:
+    """While it is revoked there is nothing to weigh."""
+    old, new = contradicted(desk)
+    desk.act("revoke", new, reason=REASON)
+    desk.act("reinstate", old)
+    assert conflicts(desk, old, new) == [[], []]
+    desk.act("reinstate", new)
+    assert conflicts(desk, old, new) == [[new], [old]]
+
+
+def test_a_conflict_that_a_revocation_closed_is_open_again(desk: Desk, person: Person) -> None:
+    """Also with what a person endorsed, on which it had stayed open."""
+    rule = endorsed(desk, person, "Deploys go out on Tuesdays.")
+    other = desk.remember("Deploys go out on any day.", contradicts=str(rule), reason=REASON).id
+    desk.act("revoke", other, reason=REASON)
+    desk.act("reinstate", other)
+    assert conflicts(desk, rule, other) == [[other], [rule]]
+    assert sound(desk)
+
+
+def test_what_was_settled_to_stand_side_by_side_stays_so(desk: Desk) -> None:
+    """A later revocation for another reason does not bring the conflict back."""
+    old, new = contradicted(desk)
+    desk.act("reinstate", old)
+    desk.act("resolve", old, by=str(new), resolution="both_demoted", reason=REASON)
+    desk.act("revoke", old, reason="it was moved")
+    desk.act("reinstate", old)
+    assert conflicts(desk, old, new) == [[], []]
+
+
+@pytest.mark.parametrize("act", ["revoke", "supersede", "absorb"])
+def test_a_correction_that_stands_no_more_contends_with_nothing(desk: Desk, act: str) -> None:
+    """What took its place said nothing of the note that comes back."""
+    old, new = contradicted(desk)
+    third = desk.remember("The lamp is red.").id
+    desk.act(act, new, reason=REASON, **({} if act == "revoke" else {"by": str(third)}))
+    done = desk.act("reinstate", old)
+    assert done.told == []
+    assert conflicts(desk, old, third) == [[], []]
+
+
+def test_what_was_recorded_again_agrees_with_the_note_that_comes_back(desk: Desk) -> None:
+    """`despite` a tombstone the same is claimed."""
+    old = desk.remember("The cache lives in tmpfs.").id
+    desk.act("revoke", old, reason=REASON)
+    again = desk.remember("The cache lives in tmpfs.", despite=str(old)).id
+    desk.act("reinstate", old)
+    assert conflicts(desk, old, again) == [[], []]
