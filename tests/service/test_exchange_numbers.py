@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd_daemon import limits
+from memd_daemon.frames import exchanged
 from memd_daemon.store import keys, numbers
 from memd_daemon.store.backup_refused import ImportWrong
 from memd_daemon.store.check import verify
@@ -72,6 +73,19 @@ def test_the_store_that_was_replaced_comes_back_behind_them_too(folder: Path) ->
     assert sorted(notes_of(home)) == [1, 2, 3, 4, 5]
     assert says(home, "Afterwards.", at=200_000) == [7]
     assert faults(home) == []
+
+
+def test_numbers_that_are_not_known_any_more_are_not_vouched_for(folder: Path) -> None:
+    """What the store that is replaced had passed over cannot be read."""
+    home, backup = folder / "home", folder / "a.backup"
+    goes_on(home, backup)
+    restore_into(home, backup)
+    with opened(home) as (store, _):
+        store.write(lambda txn: txn.kv.put(keys.META, keys.META_PASSED, b"junk"))
+    says(home, "Meanwhile.", at=100_000)
+    told = restore_into(home, backup).told
+    assert exchanged.NUMBERS_UNKNOWN in told
+    assert not any("No number that was given there" in one for one in told)
 
 
 def test_a_turns_number_is_given_once_too(folder: Path) -> None:

@@ -105,6 +105,45 @@ def test_a_state_that_goes_and_comes_is_counted_on_two_rows(desk: Desk) -> None:
     assert [(one.type, one.times) for one in events(desk, ref)] == [(RAISED, 3), (CLEARED, 3)]
 
 
+def test_hooks_count_a_state_that_goes_and_comes_too(desk: Desk) -> None:
+    """What was told of a file once and is known again is news where something else was seen in between."""
+    ref = note(desk)
+    for n, text in enumerate((AS_IT_WAS, CHANGED, AS_IT_WAS, CHANGED)):
+        write(desk, text)
+        desk.read("app.py", session=f"s{n}")
+        settle(desk)
+    assert [(one.type, one.times) for one in events(desk, ref)] == [(RAISED, 2), (CLEARED, 1)]
+
+
+def test_hooks_flag_each_worktree(desk: Desk, tmp_path: Path) -> None:
+    """Its file looks the same in both."""
+    ref = note(desk)
+    git(desk.repo, "worktree", "add", "-q", str(tmp_path / "tree"))
+    for repo in (tmp_path / "tree", desk.repo):
+        desk.repo = repo
+        write(desk, CHANGED)
+        desk.read("app.py", session=repo.name)
+    assert types(desk, ref) == [RAISED, RAISED]
+
+
+def test_a_flag_that_could_not_be_written_is_tried_again_by_the_next_hook(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though its file looks as it did."""
+    ref = note(desk)
+    write(desk, CHANGED)
+
+    def fails(_flags: object) -> None:
+        raise StoreFull
+
+    with monkeypatch.context() as patched:
+        patched.setattr(desk.daemon.parts.ledger, "put_flags", fails)
+        desk.read("app.py")
+        settle(desk)
+    desk.read("app.py", session="s2")
+    assert types(desk, ref) == [RAISED]
+
+
 def test_a_revoked_note_is_flagged_no_more(desk: Desk) -> None:
     """Its tombstone says nothing of its ground."""
     ref = note(desk)

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from memd_client import api
 from memd_daemon import errors, limits
 from memd_daemon.ground.checkouts import Checkouts
+from memd_daemon.service import watch
 from memd_daemon.service.decisions import Decisions
 from memd_daemon.service.footing import Footings
 from memd_daemon.service.known import KnownViews
@@ -313,6 +314,28 @@ def test_views_are_forgotten_where_the_store_itself_has_put_right_what_they_were
     store.write(lambda txn: txn.refold(uid))  # type: ignore[attr-defined]  # as it does it
     assert desk.daemon.watch.look() == []
     assert "linter" in desk.start("b")
+
+
+def test_what_was_put_right_is_told_while_the_store_is_looked_through(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which takes minutes where it is large."""
+    weak = desk.remember("Run the linter before a commit.", kind="directive")
+    store = desk.daemon.parts.store
+    with store.read() as snapshot:
+        uid = snapshot.uid_of(weak.id) or b""
+    lose(desk, keys.KINDS, lambda key: keys.of_number(key) == weak.id)
+    assert "linter" not in desk.start("a")
+    store.write(lambda txn: txn.refold(uid))  # type: ignore[attr-defined]  # as it does it
+    told: list[str] = []
+
+    def look(*_: object) -> list[object]:
+        told.append(desk.start("b"))
+        return []
+
+    monkeypatch.setattr(watch, "lasting_faults", look)
+    desk.daemon.watch.look()
+    assert "linter" in told[0]
 
 
 def test_a_pause_counts_again_once_the_rows_that_lead_to_it_were_made_anew(desk: Desk) -> None:

@@ -87,6 +87,16 @@ def test_a_write_ends_the_rows_that_it_bears_on(desk: Desk, looked_for: str) -> 
     assert asked(desk, known, look=look, id_=one.id) is not first
 
 
+def test_a_note_that_a_lookup_finds_no_more_ends_the_rows(desk: Desk) -> None:
+    """Also where nobody looked at more of it than its number."""
+    known, look = KnownViews(), LOOKED_FOR["its path"]
+    one = desk.remember("mind the gap", kind="gotcha", anchors=["app.py"])
+    first = asked(desk, known, look=look)
+    (desk.repo / "other.py").write_text("x = 1\n")
+    desk.act("amend", one.id, anchors=["other.py"])
+    assert asked(desk, known, look=look) is not first
+
+
 def test_what_cannot_be_told_ends_all(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change of the settings, more commits than are looked through, and rows of the log that were made anew."""
     known = KnownViews()

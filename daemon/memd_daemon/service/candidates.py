@@ -17,6 +17,7 @@ from memd_daemon.rules.sift import is_too_far, sift
 from memd_daemon.rules.situation import Candidate, Gate, GateEvidence, Situation
 from memd_daemon.service.brought_up import BroughtUp
 from memd_daemon.service.contexts import touched
+from memd_daemon.service.flags import noticed
 from memd_daemon.service.known import Known, Rows, Views
 from memd_daemon.service.moved import as_moved, known_moves
 from memd_daemon.service.parts import Parts
@@ -105,7 +106,16 @@ class Look:
         spoken = tuple(self._spoken(view) for view in bound)
         held = self._parts.bursts.held(self._parts)
         held = held and held.intersection(view.note.uid for view in views.rows)
-        return views.derived((ground, spoken, held), lambda rows: tuple(map(self._candidate, rows)))
+        found = views.derived((ground, spoken, held), lambda rows: tuple(map(self._candidate, rows)))
+        flags = ("noticed", self._place.checkout.root, id(found), self._parts.flags.rounds)
+        return views.derived(flags, lambda _: self._noticed(found))
+
+    def _noticed(self, found: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+        """The very same. What is made once may be seen in several checkouts, and again after something else was."""
+        for one in found:
+            if one.view.ground:
+                noticed(self._parts, one.view.note, self._place, one.view.ground)
+        return found
 
     def _spoken(self, view: NoteView) -> SpokenView:
         return with_spoken(self._parts, self._snapshot, view, self.until_ns).spoken

@@ -164,6 +164,7 @@ def _carried_on(home: Path, folder: Path, made: RestoredOut) -> list[str]:
         counts, is_same = _counts(store), uid_text(store.info.store) == made.store
         with store.read() as snapshot:
             note, turn = numbers.given_last(snapshot.kv), snapshot.kv.get(keys.META, keys.META_TURN)
+            is_lost = numbers.are_lost(snapshot.kv)
     finally:
         store.close()
     if not is_same:
@@ -171,6 +172,8 @@ def _carried_on(home: Path, folder: Path, made: RestoredOut) -> list[str]:
     try:
         _go_on_behind(folder, note, turn)
     except errors.StoreDamaged:  # it is to be taken as it is
+        return [words.NUMBERS_UNKNOWN]
+    if is_lost:
         return [words.NUMBERS_UNKNOWN]
     here, comes = (counts.notes, counts.events, counts.turns), (made.notes, made.events, made.turns)
     named = ("note", "event", "turn")

@@ -134,7 +134,7 @@ def contend(sheet: Sheet, note: Note) -> None:
 
 
 def _rivals(log: Snapshot, note: Note) -> list[Note]:
-    """Of the notes that exclude this one by somebody's word, those that are held and current; none that may stand beside it by one."""
+    """Of the notes that exclude this one by somebody's word, those held and current; none that may stand beside it by another."""
     named = _excluded_by(note) | _opposed(log, note) | {uid for uid in note.corrects if _excludes(log, note.uid, uid)}
     found = [log.note(uid) for uid in sorted(named - {note.uid, *note.demoted})]
     return [n for n in found if n and not (n.revoked or n.forgotten) and n.currency == Currency.CURRENT]

@@ -44,6 +44,7 @@ class Flags:
         self._lock = threading.Lock()
         self._known: dict[_Key, bytes] | None = None
         self._waiting: dict[_Key, Seen] = {}
+        self.rounds = 0  # how often what waited was taken up: who has told what was seen before that tells it again
 
     def add(self, parts: "Parts", key: _Key, seen: Seen) -> None:
         """Has it written, if it is news."""
@@ -57,6 +58,7 @@ class Flags:
     def _write(self, parts: "Parts") -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, {}
+            self.rounds += bool(waiting)
         if not waiting:
             return
         known = self._known_by(parts)

@@ -4,7 +4,8 @@ A view without its ground depends on the log alone. While rows are made, what is
 Rows stay known until a commit speaks of one of those notes, or of one that such a lookup would now find; a note about something
 else, which is what most writes are, leaves them as they are. Where that cannot be told (a commit of another store, one about the
 keys or the settings, too many at once, a read of something else) all are forgotten: nothing wrong may be told because it was
-right before.
+right before. A note that a lookup brought up counts as looked at, also where nobody looks at more of it than its number: it may be
+changed so that the lookup finds it no more.
 
 What follows from rows and from something else beside them (their ground) is kept with them, and goes with them.
 
@@ -102,15 +103,22 @@ class Traced:
 
     def notes_of_kind(self, scope: str, kind: str, priority: str = "") -> Iterator[int]:
         self.lookups.add(("kind", scope, kind))
-        return self._snapshot.notes_of_kind(scope, kind, priority)
+        return self._found(self._snapshot.notes_of_kind(scope, kind, priority))
 
     def notes_on_path(self, scope: str, path: str) -> Iterator[int]:
         self.lookups.add(("path", scope, path))
-        return self._snapshot.notes_on_path(scope, path)
+        return self._found(self._snapshot.notes_on_path(scope, path))
 
     def notes_anchored_as(self, scope: str, digest: bytes) -> Iterator[int]:
         self.lookups.add(("content", scope, digest))
-        return self._snapshot.notes_anchored_as(scope, digest)
+        return self._found(self._snapshot.notes_anchored_as(scope, digest))
+
+    def _found(self, ids: Iterator[int]) -> Iterator[int]:
+        for id_ in ids:
+            uid = self._snapshot.uid_of(id_)
+            if uid is not None:
+                self.uids.add(uid)
+            yield id_
 
     def __getattr__(self, name: str) -> Any:
         self.is_sure = False

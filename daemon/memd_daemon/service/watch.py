@@ -72,9 +72,10 @@ class Watch:
         """Looks through everything, makes anew what can be made anew, and tells the rest. Raises Stopping."""
         store = self._parts.store
         store.doubt.clear()
+        self._parts.forget()  # the store itself may have put right what was read before it was in doubt
         faults = lasting_faults(store, self._rest)
         store.let_go()
-        self._parts.forget()  # also where the store itself has put right meanwhile what did not fit
+        self._parts.forget()  # it may have done so since
         damage = [fault for fault in faults if not fault.derived]
         problems = [_damage(damage)] if damage else []
         is_read_otherwise = self._is_read_otherwise()
