@@ -35,10 +35,12 @@ def test_a_prompt_id_is_stored_once_and_equal_words_twice_are_two_turns(desk: De
 
 
 def test_other_words_under_one_prompts_id_are_another_turn(desk: Desk) -> None:
-    """Whoever goes on typing while the client works is heard: both are evidence."""
-    desk.prompt("always use tox", prompt_id="p1")
-    desk.prompt("and never pip", prompt_id="p1")
-    assert [turn.text for turn in desk.ask(api.Turns()).turns] == ["and never pip", "always use tox"]
+    """Whoever goes on typing while the client works is heard, and answered: both are evidence."""
+    desk.remember("The importer retries three times on a locked database.")
+    asks = "how often does the importer retry on a locked database?"
+    assert desk.prompt("always use tox", prompt_id="p1") == ""
+    assert "retries three times" in desk.prompt(asks, prompt_id="p1")
+    assert [turn.text for turn in desk.ask(api.Turns()).turns] == [asks, "always use tox"]
 
 
 def test_private_words_are_not_stored(desk: Desk) -> None:

@@ -204,13 +204,20 @@ def test_two_hook_entries_of_one_call_hold_it_once(desk: Desk) -> None:
 # --- what came of it
 
 
+def edit_of_that_name_elsewhere(desk: Desk) -> None:
+    """In another repository that memd knows."""
+    second = make_repo(desk.repo.parent / "second")
+    desk.hook("session-start", desk.payload("SessionStart", "other", source="startup", cwd=str(second)))
+    desk.edit(str(second / "app.py"))
+
+
 @pytest.mark.parametrize(
     ("follows", "expected"),
     [
         (lambda desk: desk.edit("app.py"), "repeated"),
         (lambda desk: desk.edit("app.py", new="c"), "changed"),
         (lambda desk: desk.edit("other.py"), "open"),
-        (lambda desk: desk.edit(str(make_repo(desk.repo.parent / "second") / "app.py")), "open"),
+        (lambda desk: edit_of_that_name_elsewhere(desk), "open"),
         (lambda desk: desk.read("app.py"), "open"),
         (lambda desk: desk.start(source="compact"), "open"),
         (lambda desk: desk.prompt("go on", prompt_id="p2"), "abandoned"),
