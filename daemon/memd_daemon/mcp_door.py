@@ -101,7 +101,7 @@ class Door:
             import asyncio  # as the SDK: no start waits for it
 
             asyncio.run(self._serve(_sdk()(self._tools())))
-        except (ImportError, OSError):  # the daemon lives on, hooks are served, and the next message tries again
+        except (ImportError, OSError, RuntimeError):  # no module, descriptor or thread: the next message tries again
             log.exception("MCP cannot be served")
         finally:
             self._take_off()

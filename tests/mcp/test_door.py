@@ -283,6 +283,23 @@ def test_where_no_more_threads_can_begin_the_first_does_what_waits(desk: Desk, m
     assert {text_of(desk.told(number)) for number in many} == {"x {}"}
 
 
+def test_where_not_even_one_thread_can_begin_the_next_message_tries_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that took calls with no thread for them would leave them without an answer."""
+    begin = threading.Thread.start
+
+    def lacking(thread: threading.Thread) -> None:
+        if thread.name.startswith("memd-tool"):
+            raise RuntimeError("can't start new thread")
+        begin(thread)
+
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", lacking)
+        assert desk.answer(desk.call("x"))[0] == wire.FAULT
+    assert text_of(desk.told(desk.call("x"))) == "x {}"
+
+
 def test_a_cancelled_request_is_answered_with_nothing(desk: Desk) -> None:
     """At once, though its tool runs on; what follows is served."""
     gate = desk.tools.gate("slow")
