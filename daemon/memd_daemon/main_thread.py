@@ -29,9 +29,8 @@ Look = Callable[[], float | None]
 def heeding() -> Iterator[Bell]:
     """A bell that SIGNALS ring too, in place of what they do else. For the main thread."""
     bell = Bell()
-    woken_before = signal.set_wakeup_fd(
-        bell.writes, warn_on_full_buffer=False
-    )  # first: none of them is swallowed unheard
+    # First the bell: a signal that no longer ends the process and rings nobody would be lost.
+    woken_before = signal.set_wakeup_fd(bell.writes, warn_on_full_buffer=False)
     before = {number: signal.signal(number, lambda *_: None) for number in SIGNALS}
     try:
         yield bell
