@@ -182,6 +182,27 @@ def flood(count: int, verb: bytes = wire.RECEIPT) -> bytes:
     return b"".join(zmtp.encode(wire.request(verb, b"r" * 16)) for _ in range(count))
 
 
+def test_who_is_greedy_is_looked_at_when_what_has_come_was_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message that is whole by then excuses whoever sent it."""
+    order: list[str] = []
+    monkeypatch.setattr(Connections, "heard", lambda *_: order.append("heard"))
+    monkeypatch.setattr(Connections, "look", lambda _: order.append("look"))
+    with tempfile.TemporaryDirectory(prefix="memd-", dir="/tmp") as folder:
+        server = Server({}, lambda *_: b"", lambda _: None, lambda *_: None)
+        server.bind(f"{folder}/s")
+        poller = server._poller()
+        soon = time.monotonic_ns() + PATIENCE_NS
+        opened = link.open(Address(wire.PROTOCOL, 0, 0, f"{folder}/s".encode()), soon)
+        assert isinstance(opened, link.Link)
+        assert opened.tell(call(), soon)
+        while "heard" not in order:
+            order.clear()
+            server._look(poller, PATIENCE_NS // 1_000_000)
+        opened.close()
+        server.close()
+    assert order == ["heard", "look"]
+
+
 def test_one_peers_flood_delays_another_by_a_turn() -> None:
     """Counted: of the requests that wait before another peer's first one, at most a round of the workers is done first."""
     gate, done, came = threading.Event(), [], threading.Event()
