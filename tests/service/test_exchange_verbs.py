@@ -128,7 +128,7 @@ def test_an_export_that_nobody_goes_on_with_is_let_go(desk: Desk, monkeypatch: p
     assert desk.ask(api.Export(token=dropped.token, drop=True)).ended
     now = time.monotonic()
     monkeypatch.setattr(exchange.time, "monotonic", lambda: now + limits.EXPORT_IDLE_S)
-    desk.daemon._exports._drop_idle()
+    desk.daemon.later.exports._drop_idle()
     monkeypatch.undo()
     for token in (left.token, dropped.token):
         with pytest.raises(backup_refused.NoSuchExport):
@@ -151,5 +151,5 @@ def test_a_daemon_that_goes_leaves_no_snapshot_open(desk: Desk, monkeypatch: pyt
     begun = desk.ask(api.Export())
     desk.close()
     with pytest.raises(backup_refused.NoSuchExport):
-        desk.daemon._exports.export(api.Export(token=begun.token))
+        desk.daemon.later.exports.export(api.Export(token=begun.token))
     assert place(desk.home).settled() == []
