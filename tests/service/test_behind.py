@@ -40,6 +40,20 @@ def test_where_the_system_has_no_thread_to_give_the_work_waits_for_the_next(monk
     assert done == [1, 2]
 
 
+def test_a_full_queue_that_found_no_thread_is_emptied_once_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is told that there is no room has it begun; else nothing would ever be done again."""
+    behind, done = Behind(most=1), threading.Event()
+
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refused)
+        assert behind.add(done.set)
+    assert not behind.add(done.clear)
+    assert done.wait(30)
+
+
 def test_who_waits_for_the_end_may_wait_for_so_long_alone() -> None:
     """Past it the work goes on; without work there is nothing to wait for."""
     behind, goes_on = Behind(), threading.Event()

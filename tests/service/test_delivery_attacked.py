@@ -4,14 +4,18 @@ holds, names made to be misread. What is told is held against the log each time:
 
 import os
 import random
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from memd_client import api
 from tests.frames.grammar import Read, read_block
 from tests.service.desk import Desk, context_of, git, reason_of
+from tests.service.processes import client
+from tests.service.test_people import Person
 
 RULE = "Always run the tests with the project's own virtual environment."
 GOTCHA = "add() is called with strings by the importer: keep it duck-typed."
@@ -313,3 +317,116 @@ def test_ids_as_long_as_a_line_of_emoji_are_told_apart(desk: Desk) -> None:
     assert [edit("1"), edit("2"), edit("1", agent="2"), edit("1", use="2"), edit("1", turn="2")] == [
         True, True, True, False, False,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("beside", [{}, {"file_path": "other.py"}, {"file_path": None}, {"file_path": 3}])
+def test_a_tool_s_file_is_the_one_that_it_names_by_its_own_word(desk: Desk, beside: dict[str, object]) -> None:
+    """A notebook's edit, with what is another tool's word for its file in the input too."""
+    (desk.repo / "a.ipynb").write_text("{}")
+    note(desk, GOTCHA, "a.ipynb")
+    given = {"notebook_path": str(desk.repo / "a.ipynb"), "new_source": "x", **beside}
+    words = {"prompt_id": "p1", "tool_name": "NotebookEdit", "tool_use_id": "toolu_1", "permission_mode": "default"}
+    out = desk.hook("pre-edit", desk.payload("PreToolUse", "s1", tool_input=given, **words))
+    assert [one.content for one in as_logged(desk, out)] == [[GOTCHA]]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a\nb.py", "a\\u{a}b.py"),
+        ("a\tb.py", "a\\u{9}b.py"),
+        ("a  b.py", "a \\u{20}b.py"),
+        (" a.py", "\\u{20}a.py"),
+        ("a.py ", "a.py\\u{20}"),
+        ("a b.py", "a b.py"),
+    ],
+)
+def test_a_path_is_told_as_no_other_one_is(desk: Desk, name: str, shown: str) -> None:
+    """White space tells one file from another: beside each of these there may be the one that it would read as, were it folded."""
+    (desk.repo / name).write_text("def held():\n    return 1\n")
+    note(desk, GOTCHA, name)
+    (one,) = as_logged(desk, desk.edit(name))
+    assert f" (anchor: {shown}, status: matches current state): " in one.head
+
+
+MOUNTED: Final = """
+import subprocess, sys
+from pathlib import Path
+from tests.service.desk import Desk, context_of, make_repo, reason_of
+folder = Path(sys.argv[1])
+repo, bound = make_repo(folder / "repo"), folder / "bound"
+bound.mkdir()
+subprocess.run(["mount", "--bind", str(repo), str(bound)], check=True)
+desk = Desk(folder / "home", repo)
+desk.remember("Mind the strings.", kind="gotcha", priority="high", anchors=["app.py"])
+desk.remember("Use tabs.", kind="directive")
+there = desk.edit(str(bound / "app.py"), session="s1")
+desk.repo = bound
+rule, again = context_of(desk.start("s2")), reason_of(desk.edit("app.py", session="s3"))
+print("Mind the strings." in reason_of(there), "Use tabs." in rule, "Mind the strings." in again)
+desk.close()
+"""
+
+
+def test_a_repository_that_is_mounted_at_another_path_too_is_one(tmp_path: Path) -> None:
+    """Without a remote that could tell: by the folder, which is the same to the system. From either path and to either."""
+    where = ["unshare", "-m", sys.executable, "-c", MOUNTED, str(tmp_path)]
+    done = subprocess.run(where, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    if "unshare: " in done.stderr or "mount: " in done.stderr:
+        pytest.skip("a mount of its own needs root, and a system that allows it")
+    assert done.stdout.split() == ["True", "True", "True"], done.stderr
+
+
+# --- what was told, and fell
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_that_a_rule_fell_is_told_before_rules_that_were_never_told(desk: Desk, signed: bool) -> None:
+    """The session goes by it: no number of other rules that did not fit either keeps from it that it was wrong. What a person took
+    back goes before what a person endorsed, what an agent did behind it."""
+    person = Person(desk) if signed else None
+    wrong = "Always push straight to production at night."
+    first = person.rule(wrong) if person else desk.remember(wrong, kind="directive", priority="high").id
+    for number in range(110):
+        content = f"Rule {number}: " + "keep this package's functions small and free of cycles. " * 2
+        desk.remember(content.strip(), kind="directive")
+    desk.clock.ms += 8 * 86_400_000  # no start tells of the key any more
+    assert first in [one.id for one in as_logged(desk, desk.start())]
+    if person:
+        person.seal(desk.act("revoke", first, reason="it broke the release", sign=True).plan)
+    else:
+        desk.act("revoke", first, reason="it broke the release")
+    desk.clock.ms += ONE_START_MS
+    fallen = [one.id for one in as_logged(desk, desk.start(source="resume")) if one.tombstone]
+    assert fallen == [first]
+
+
+# --- hooks that somebody makes up in a session's name
+
+
+@pytest.mark.parametrize("by", ["another client", "nobody's client"])
+def test_a_session_is_ended_by_its_own_client_alone(desk: Desk, tmp_path: Path, by: str) -> None:
+    """A hook that a model put together under another client, or that left its client, ends no session and so takes none over: who
+    sits there is told on what it has to know."""
+    note(desk)
+    (tmp_path / "nested").mkdir()
+    with (
+        client(tmp_path, "claude") as own,
+        client(tmp_path / "nested", "claude", "claude") as other,
+        subprocess.Popen(["/bin/sh", "-c", "read gone"], stdin=subprocess.PIPE) as left,
+    ):
+        forger = other.hook if by == "another client" else left.pid
+        desk.start(pid=own.hook)
+        desk.hook("session-end", desk.payload("SessionEnd", "s1", reason="other"), pid=forger)
+        desk.prompt("it is mine now", prompt_id="p2", pid=forger)
+        context = desk.daemon.parts.ledger.context("s1", "")
+        assert context is not None
+        assert (context.client_pid, context.with_person, context.ended) == (own.pid, True, False)
+        assert GOTCHA in reason_of(desk.edit("app.py", prompt_id="p3"))
+        desk.hook("session-end", desk.payload("SessionEnd", "s1", reason="other"), pid=own.hook)
+        desk.prompt("resumed elsewhere", prompt_id="p4", pid=other.hook)
+        moved = desk.daemon.parts.ledger.context("s1", "")
+        assert moved is not None
+        assert moved.client_pid != own.pid, "what its client has ended, another takes up"
+        assert left.stdin is not None
+        left.stdin.close()

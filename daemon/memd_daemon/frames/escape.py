@@ -32,6 +32,7 @@ _HIDDEN: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
 _LINE_SPACE: Final = re.compile(r"[ \t\r\n]+")
+_UNEVEN: Final = re.compile(r"[\t\n]|\A +| +\Z|(?<= ) +")
 _GOES_ON: Final = re.compile(r":(?=\s|\Z)|(?<=\s)\[")
 _QUOTE_LOOKALIKES: Final = frozenset("\u02ba\u201f\u2033\u3003\u301d\u301e\u301f\uff02")
 _CLOSERS: Final = {
@@ -49,6 +50,10 @@ def _named(char: str) -> str:
     return f"\\u{{{ord(char):x}}}"
 
 
+def _each_named(match: re.Match[str]) -> str:
+    return "".join(map(_named, match.group()))
+
+
 def _shown(match: re.Match[str]) -> str:
     char = match.group()
     hidden = unicodedata.category(char) in _HIDDEN_CATEGORIES or _HIDDEN.match(char)
@@ -64,23 +69,27 @@ def escape_content(text: str, tags: Sequence[str]) -> str:
     return without_tags(visible, tags).replace("\n", "\n" + FURTHER)
 
 
-def escape_line(text: str, tags: Sequence[str], limit: int = LINE_MAX_CHARS, stops: str = "") -> str:
+def escape_line(
+    text: str, tags: Sequence[str], limit: int = LINE_MAX_CHARS, stops: str = "", *, folds: bool = True
+) -> str:
     """A text of one line inside a line of memd's own: a reason, summary, tag, path, ref or name.
 
-    White space is folded; over ``limit`` characters (counted before escaping) it ends with ``…``. ``stops`` are further
-    characters that the place gives a meaning, such as the comma between tags.
+    White space is folded; where it tells one name from another (``folds`` is false) it is shown by its number. Over ``limit``
+    characters (counted before escaping) the line ends with ``…``. ``stops`` are further characters that the place gives a meaning,
+    such as the comma between tags.
     """
-    line = _LINE_SPACE.sub(" ", text).strip()
+    line = _LINE_SPACE.sub(" ", text).strip() if folds else text
     if len(line) > limit:
         line = line[: limit - 1] + "…"
     strays = _strays(line)
     escaped = "".join(_escaped(char, index in strays or char in stops) for index, char in enumerate(line))
-    return without_tags(_SUSPECT.sub(_shown, escaped), tags)
+    shown = _SUSPECT.sub(_shown, escaped)
+    return without_tags(shown if folds else _UNEVEN.sub(_each_named, shown), tags)
 
 
-def held_apart(text: str, tags: Sequence[str], stops: str = "") -> str:
+def held_apart(text: str, tags: Sequence[str], stops: str = "", *, folds: bool = True) -> str:
     """`escape_line` for a text that memd goes on after with ``: `` or `` [``: neither stands in it bare, by whatever space."""
-    return _GOES_ON.sub(r"\\\g<0>", escape_line(text, tags, stops=stops))
+    return _GOES_ON.sub(r"\\\g<0>", escape_line(text, tags, stops=stops, folds=folds))
 
 
 def _escaped(char: str, stray: bool) -> str:

@@ -182,7 +182,7 @@ def scope_label(view: NoteView, tags: Sequence[str]) -> str:
 
 
 def under_label(view: NoteView, tags: Sequence[str]) -> str:
-    return f"under {escape_line(view.note.under, tags, stops=',')}" if view.note.under else ""
+    return f"under {escape_line(view.note.under, tags, stops=',', folds=False)}" if view.note.under else ""
 
 
 def target(anchor: GroundStatus | Anchor, tags: Sequence[str], stops: str = ",") -> str:
@@ -190,7 +190,8 @@ def target(anchor: GroundStatus | Anchor, tags: Sequence[str], stops: str = ",")
 
     memd goes on after it with one of ``stops``, ``: `` or `` [``, so none of them stands in it bare.
     """
-    path, part = (held_apart(text, tags, stops=stops) for text in (anchor.path, anchor.part))
+    path = held_apart(anchor.path, tags, stops=stops, folds=False)  # a space too many is another file
+    part = held_apart(anchor.part, tags, stops=stops)
     if anchor.form == "claim" and anchor.part == "!":
         return f"!{path}"
     if anchor.form == "claim" and anchor.part.startswith("~"):
@@ -211,7 +212,7 @@ def signalled(g: GroundStatus, tags: Sequence[str]) -> str:
 def aside(g: GroundStatus, tags: Sequence[str]) -> str:
     """`` (to {path})``, `` (now: {value})`` or both; "" where the signal says it all."""
     is_path = g.signal == "anchor_renamed"
-    to = held_apart(g.detail if is_path else g.to, tags, stops=",")
+    to = held_apart(g.detail if is_path else g.to, tags, stops=",", folds=False)
     now = "" if is_path else held_apart(g.detail, tags, stops=",")
     return "".join(f" ({lead} {text})" for lead, text in (("now:", now), ("to", to)) if text)
 

@@ -187,6 +187,8 @@ class _Note:
         self.is_tombstone = is_revoked_directive(candidate)
         is_ranked = self.view.note.kind == Kind.FINDING  # by its score, in which it counts who stands behind it
         self.goes_first = candidate.endorsed and not self.view.revoked and not is_ranked
+        self.is_fall = self.view.revoked and self.view.note.uid in now.standing
+        """Whether it takes back what this context was told and has before it still."""
         self.least_tokens = 0 if self.view.revoked else len(self.view.content) // BYTES_PER_TOKEN
         """What the note costs at least, known without a rendering: most of a large store does not fit."""
 
@@ -299,13 +301,21 @@ def _links(views: Sequence[NoteView]) -> Iterator[tuple[int, int]]:
 
 
 def _turns(notes: Sequence[_Note], corrections: dict[int, list[_Note]]) -> list[_Note]:
-    """The notes in the order in which they are tried: the sure ones, what a person endorsed, then the rest and all findings, each
-    in the bundle's order, with each correction before what it corrects."""
+    """The notes in the order in which they are tried: the sure ones, what a person took back, what a person endorsed, what else
+    was taken back, then the rest and all findings, each in the bundle's order, with each correction before what it corrects."""
     tried: dict[int, _Note] = {}
-    for note in sorted(notes, key=lambda note: (not note.is_sure, not note.goes_first)):
+    for note in sorted(notes, key=_turn):
         for turn in (*corrections.get(note.view.id, ()), note):
             tried.setdefault(turn.view.id, turn)
     return list(tried.values())
+
+
+def _turn(note: _Note) -> int:
+    if note.is_sure:
+        return 0
+    if note.is_fall:
+        return 1 if note.candidate.endorsed else 3
+    return 2 if note.goes_first else 4
 
 
 def _named(notes: Sequence[_Note], left: Container[int]) -> list[int]:

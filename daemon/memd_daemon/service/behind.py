@@ -80,20 +80,25 @@ class Behind:
     def add(self, work: Callable[[], object], size: int = 0) -> bool:
         """Does ``work``, which holds ``size`` bytes, later. Where too much waits already, never, and gives False."""
         with self._changed:
-            if len(self._waiting) >= self._most or (
-                self._waiting and self._bytes + size > limits.BEHIND_WAITING_MAX_BYTES
-            ):
-                return False
-            if not self._waiting:
-                self._waits_since = time.monotonic()
-            self._waiting.append((work, size))
-            self._bytes += size
-            self._added += 1
-            self._is_at_work = True
+            has_room = self._has_room(size)
+            if has_room:
+                self._put(work, size)
             has_waited = _have_passed(self._waits_since)
         if has_waited or not self._underway.defer(self._wake):  # a thread that wakes up takes its time from the hook
-            self._wake()
-        return True
+            self._wake()  # also where there was no room: what waits may have found no thread
+        return has_room
+
+    def _has_room(self, size: int) -> bool:
+        is_over = bool(self._waiting) and self._bytes + size > limits.BEHIND_WAITING_MAX_BYTES
+        return len(self._waiting) < self._most and not is_over
+
+    def _put(self, work: Callable[[], object], size: int) -> None:
+        if not self._waiting:
+            self._waits_since = time.monotonic()
+        self._waiting.append((work, size))
+        self._bytes += size
+        self._added += 1
+        self._is_at_work = True
 
     def _wake(self) -> None:
         with self._changed:

@@ -54,7 +54,7 @@ def entered(known: Context | None, event: HookEvent, place: Place, client: Clien
     changes = {
         "repo": place.scope,
         "last_at": now_ms,
-        "ended": event.moment == Moment.SESSION_END,
+        "ended": event.moment == Moment.SESSION_END and _may_end(here, client),
         "entry_point": event.entry_point or here.entry_point,
         **_paths_at(here, place),
         **_turn(here, event),
@@ -94,6 +94,12 @@ def _client(here: Context, client: Client | None) -> dict[str, object]:
         "client_started": client.started,
         "above": client.above,
     }
+
+
+def _may_end(here: Context, client: Client | None) -> bool:
+    """A session is ended by the client that it lives in. Another's word for it, or that of a process that left its client, counts
+    only once that one has gone; where the system does not say who asks, it has to do."""
+    return client is None or client.pid == here.client_pid or not _still_there(here)
 
 
 def _still_there(here: Context) -> bool:

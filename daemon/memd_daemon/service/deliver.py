@@ -53,7 +53,7 @@ from memd_daemon.store.port import Snapshot
 from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
 
 CLIENT_MOMENTS: Final = frozenset(
-    {Moment.SESSION_START, Moment.POST_COMPACTION, Moment.PROMPT_SUBMIT, Moment.MEMD_CALL}
+    {Moment.SESSION_START, Moment.POST_COMPACTION, Moment.PROMPT_SUBMIT, Moment.MEMD_CALL, Moment.SESSION_END}
 )
 """When the system is asked which client process a known context lives in."""
 

@@ -138,7 +138,7 @@ def _known_place(parts: Parts, place: Place, real: str) -> Place:
     checkout = _checkout_at(parts, real)
     if not checkout.common or checkout.root == place.checkout.root:
         return place
-    if checkout.common == place.checkout.common:
+    if checkout.common == place.checkout.common or _is_same_folder(checkout.common, place.checkout.common):
         return Place(checkout=checkout, scope=place.scope, inside=_inside(checkout, real))
     with parts.store.read() as snapshot:
         uid = _uid_at(snapshot, checkout) or _by_remote(snapshot, checkout)
@@ -261,6 +261,9 @@ def _elsewhere(snapshot: Snapshot, checkout: Checkout, roots: tuple[str, ...]) -
     if by_remote is not None:
         return by_remote
     sharers = {uid for root in roots for _, uid in snapshot.settings(f"{_key('root', root)}/") if len(uid) == UID_BYTES}
+    mounted = [uid for uid in sorted(sharers) if _is_mounted_at(snapshot, uid, checkout.common)]
+    if len(mounted) == 1:
+        return mounted[0]
     gone = [uid for uid in sorted(sharers) if _is_gone(snapshot, uid)]
     if len(gone) == 1:
         return gone[0]
@@ -304,6 +307,19 @@ def _is_gone(snapshot: Snapshot, uid: bytes) -> bool:
     """Whether every path at which the repository was seen is there no more."""
     known = _known(snapshot, uid)
     return known is not None and not any(map(_may_stand, (known.path, *known.others)))
+
+
+def _is_mounted_at(snapshot: Snapshot, uid: bytes, path: str) -> bool:
+    """Whether the repository is seen at another path too, as over a bind mount: the same folder to the system, which no copy is."""
+    known = _known(snapshot, uid)
+    return known is not None and any(_is_same_folder(path, other) for other in (known.path, *known.others))
+
+
+def _is_same_folder(one: str, other: str) -> bool:
+    try:
+        return bool(one and other) and Path(one).samefile(other)
+    except (OSError, ValueError):
+        return False
 
 
 def _may_stand(kept: str) -> bool:

@@ -173,10 +173,15 @@ class _SessionEnd(_Payload):
     reason: str = ""
 
 
-class _Paths(msgspec.Struct):
-    file_path: str = ""
-    notebook_path: str = ""
+class _FilePath(msgspec.Struct):
+    path: str = msgspec.field(default="", name="file_path")
 
+
+class _NotebookPath(msgspec.Struct):
+    path: str = msgspec.field(default="", name="notebook_path")
+
+
+_PATHS: Mapping[str, type[_FilePath | _NotebookPath]] = {"NotebookEdit": _NotebookPath}
 
 _Fields = dict[str, Any]
 
@@ -223,8 +228,8 @@ def _post_tool_failure(payload: _ToolUse) -> _Fields | None:
 
 
 def _tool(payload: _ToolUse, moment: Moment) -> _Fields | None:
-    paths = msgspec.json.decode(payload.tool_input, type=_Paths)
-    path = paths.file_path or paths.notebook_path
+    # One tool's name of its file is not another's: what else stands in the input is no path, whatever it is called.
+    path = msgspec.json.decode(payload.tool_input, type=_PATHS.get(payload.tool_name, _FilePath)).path
     return {**_call(payload, moment, payload.tool_name), "paths": (path,)} if path else None
 
 
