@@ -37,6 +37,15 @@ class Lane(Generic[T]):
         return not self.waiting and self.free == self._hands
 
 
+def tried(failed: str, do: Callable[[], R]) -> R | None:
+    """What is done, or None, and a line in the log that says what failed: whatever befalls one request, the daemon lives on."""
+    try:
+        return do()
+    except Exception:  # the daemon lives on, whatever befalls one request
+        log.exception("%s", failed)
+        return None
+
+
 def on_thread_of(pool: ThreadPoolExecutor) -> Callable[[Callable[[], R], Callable[[R | None], None]], object]:
     """Begins work on one of the pool's threads; what begins is finished, with None where it raised. To be called from one thread.
 

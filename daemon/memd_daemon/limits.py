@@ -303,7 +303,7 @@ IMPORT_TEXT_MAX_BYTES: Final = (
     64 * 1024
 )  # twice the longest that memd writes: a sentence of 8,192 characters of four bytes
 IMPORT_NUMBER_MAX: Final = 1_000_000_000  # of a note or a turn: a thousand times what a store is made for
-IMPORT_TURNS_GONE_MAX: Final = 1_000_000  # turns past their time between two that an export has: thirty years of prompts
+IMPORT_TURNS_GONE_MAX: Final = 1_000_000  # turns past their time between two of an export: thirty years of prompts
 IMPORT_STRETCHES_MAX: Final = 1_000  # of numbers that are passed over: one comes with a restore
 IMPORT_TOLD_MAX: Final = 20  # wrong lines that are named; the rest is counted
 KEPT_STORES_OF_A_SECOND_MAX: Final = 1_000  # folders of one time: a restore takes longer than that many do

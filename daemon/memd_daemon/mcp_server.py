@@ -39,7 +39,7 @@ from memd_client import __version__, wire
 from memd_daemon import errors, limits
 from memd_daemon.fair import FairQueue
 from memd_daemon.frames.tools import INSTRUCTIONS
-from memd_daemon.lanes import on_thread_of
+from memd_daemon.lanes import on_thread_of, tried
 from memd_daemon.mcp_door import FAILED, STOPPING, Handed
 from memd_daemon.service.tools import TOOLS, Caller, Tool, Tools
 
@@ -261,7 +261,9 @@ class _Workers:
                 self._waiting.done(session)
                 continue
             self._free -= 1
-            self._on_thread(partial(_outcome, work), partial(self._ended, session, future))
+            self._on_thread(
+                partial(tried, "a tool has failed", partial(_outcome, work)), partial(self._ended, session, future)
+            )
 
     def _ended(self, session: bytes, future: asyncio.Future[str], outcome: str | errors.MemdError | None) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended first
@@ -284,9 +286,6 @@ def _outcome(work: Callable[[], str]) -> str | errors.MemdError:
         return work()
     except errors.MemdError as refusal:
         return refusal
-    except Exception:  # the session lives on, and the agent is told that nothing is certain
-        log.exception("a tool has failed")
-        return errors.Fault("mcp")
 
 
 def _server(tools: Tools, workers: _Workers) -> Server[Any]:

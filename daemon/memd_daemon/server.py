@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 import zmq
@@ -30,7 +30,7 @@ from memd_client.carried import Carried, carried_reply, parse_carried
 from memd_daemon import errors, limits
 from memd_daemon.bell import Bell
 from memd_daemon.connections import Connections
-from memd_daemon.lanes import Carry, Finish, Lane, Work, on_thread_of
+from memd_daemon.lanes import Carry, Finish, Lane, Work, on_thread_of, tried
 from memd_daemon.service.behind import Underway
 from memd_daemon.service.clients import PEER
 from memd_daemon.service.hookcounts import named
@@ -40,7 +40,6 @@ log: Final = logging.getLogger("memd.server")
 
 VERSION: Final = __version__.encode()
 
-T = TypeVar("T")
 
 Handler = Callable[[Any], msgspec.Struct]
 HookHandler = Callable[[wire.Hook, int], bytes]
@@ -336,7 +335,7 @@ class Server:
             hook = wire.parse_hook(body)
         except wire.Malformed:
             return wire.hook_reply(VERSION, b"", wire.USAGE)
-        said = _tried(f"hook {named(hook.harness, hook.event)} failed", partial(self._hook, hook, pid))
+        said = tried(f"hook {named(hook.harness, hook.event)} failed", partial(self._hook, hook, pid))
         # A hook never harms a turn, whatever went wrong here; told of it, it keeps what must not be lost.
         reply = wire.hook_reply(VERSION, b"", wire.FAULT) if said is None else wire.hook_reply(VERSION, said)
         return reply if hook.deadline_ns > time.monotonic_ns() else None
@@ -347,7 +346,7 @@ class Server:
         except wire.Malformed:
             return log.info("dropped a malformed receipt")
         # Nobody is there to be told: what it was for is owed.
-        _tried("a receipt failed", partial(self._receipt, request))
+        tried("a receipt failed", partial(self._receipt, request))
 
     def _serve_verb(self, name: str, body: list[bytes], pid: int) -> list[bytes]:
         PEER.set(pid)  # of this worker's thread, until its next request
@@ -362,15 +361,6 @@ class Server:
             log.exception("verb %s failed", name)
             return wire.reply(VERSION, wire.FAULT, error_body(errors.Fault(name)))
         return wire.reply(VERSION, wire.DONE, msgspec.msgpack.encode(answer))
-
-
-def _tried(failed: str, do: Callable[[], T]) -> T | None:
-    """What is done, or None and a line in the log."""
-    try:
-        return do()
-    except Exception:  # the daemon lives on, whatever befalls one request
-        log.exception("%s", failed)
-        return None
 
 
 def _carried_refused(body: list[bytes], refusal: errors.MemdError, status: int = wire.REFUSED) -> list[bytes]:

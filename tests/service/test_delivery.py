@@ -223,7 +223,7 @@ def test_the_number_of_answers_that_are_known_is_bounded(desk: Desk, monkeypatch
     desk.remember(RULE, kind="directive")
     for session in "abcdef":
         assert desk.start(session)
-    assert len(desk.daemon._deliverer._answered) == 3
+    assert len(desk.daemon._deliverer._requests._answered) == 3
 
 
 def test_a_probe_is_answered_and_leaves_no_trace(desk: Desk) -> None:

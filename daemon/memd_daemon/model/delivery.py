@@ -81,7 +81,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     turn: str = ""
     repo: str = ""
     state: str = DeliveryState.OFFERED
-    event: bytes = b""  # what tells the event from others of its session, 16 bytes; b"" where nothing does (service/twins.py)
+    event: bytes = b""  # tells the event from others of its session (twins.py), 16 bytes; b"" where nothing does
     held: bool = False  # the edit was held back
     hold: Hold | None = None  # as it began; what came of it is the ledger's to tell
     bundle: bool = False  # the start bundle that this context was owed is in it

@@ -45,6 +45,7 @@ from memd_daemon.service.moved import look_around, moved_here
 from memd_daemon.service.outer import brought
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place, scopes_at
+from memd_daemon.service.requests import Requests
 from memd_daemon.service.search import Hit
 from memd_daemon.service.terms import gates_of, silence_at
 from memd_daemon.service.twins import Twins, name_of, told_before
@@ -88,9 +89,7 @@ class Deliverer:
         self._footings = Footings()
         self._lock = threading.Lock()
         self._twins = Twins()
-        self._open: dict[bytes, bytes] = {}  # request ids as they came -> as they are kept, until their receipts
-        self._began_ns = time.monotonic_ns()
-        self._answered: dict[bytes, None] = {}  # requests with an answer in the ledger, the newest last
+        self._requests = Requests()
         self._embedding = ThreadPoolExecutor(1, thread_name_prefix="memd-query")
         self.counts = HookCounts()
 
@@ -108,7 +107,7 @@ class Deliverer:
 
     def kept(self, hook: wire.Hook) -> bool:
         """Whether the prompt of a call that could not be answered is stored all the same."""
-        request = self._open.get(hook.request_id)
+        request = self._requests.kept_as(hook.request_id)
         with self._parts.store.read() as snapshot:
             return request is not None and snapshot.turn_of_request(request) is not None
 
@@ -117,9 +116,13 @@ class Deliverer:
         event = self._understood(harness, hook)
         if harness is None or event is None:
             return b""
-        hook = self._bound(hook, event)
+        hook = self._requests.bound(hook, event)
         ledger = self._parts.ledger
-        if event.moment in THAT_RECORD and not hook.is_probe and (before := self._replied(ledger, hook)) is not None:
+        if (
+            event.moment in THAT_RECORD
+            and not hook.is_probe
+            and (before := self._requests.replied(ledger, hook)) is not None
+        ):
             return before
         known = ledger.context(event.session, event.agent)
         main = ledger.context(event.session, "") if event.agent else known
@@ -152,24 +155,6 @@ class Deliverer:
         event = harness.parse(hook.event, hook.stdin, cwd, wire.parse_environment(hook.environment))
         return None if event is None else names.heard(event)
 
-    def _bound(self, hook: wire.Hook, event: HookEvent) -> wire.Hook:
-        """The call under its request id as it is kept: bound to its session, so that another's answer is never its own."""
-        request = names.request_kept(hook.request_id, event)
-        if len(self._open) >= limits.REQUESTS_OPEN_MAX:
-            self._open.clear()
-        self._open[hook.request_id] = request
-        deadline_ns, flags, cwd = hook.deadline_ns, hook.flags, hook.cwd
-        return wire.Hook(request, deadline_ns, flags, hook.harness, hook.event, cwd, hook.environment, hook.stdin)
-
-    def _replied(self, ledger: LedgerSnapshot, hook: wire.Hook) -> bytes | None:
-        """The answer that was given to this very call before. One that began after this daemon was answered by no other: only where
-        it may be older, or was answered here, the ledger is asked."""
-        is_asked = self._may_be_older(hook) or hook.request_id in self._answered
-        return ledger.replied(hook.request_id) if is_asked else None
-
-    def _may_be_older(self, hook: wire.Hook) -> bool:
-        return hook.deadline_ns < self._began_ns + limits.HOOK_LIFE_MAX_MS * limits.NS_PER_MS
-
     def _is_second(
         self, ledger: LedgerSnapshot, hook: wire.Hook, event: HookEvent, client: Client | None, known: Context | None
     ) -> bool:
@@ -177,7 +162,7 @@ class Deliverer:
         now_ms = self._parts.now_ms()
         if self._twins.is_second(event, client, now_ms):
             return True
-        return self._may_be_older(hook) and told_before(ledger, event, client, known, now_ms)
+        return self._requests.may_be_older(hook) and told_before(ledger, event, client, known, now_ms)
 
     def _answer_session(self, harness: Harness, call: Call, client: Client | None) -> bytes:
         hook, event = call.hook, call.event
@@ -185,7 +170,7 @@ class Deliverer:
             with self._parts.ledger.at_hand() as ledger:
                 known = ledger.context(event.session, event.agent)
                 if not hook.is_probe:
-                    if (before := self._replied(ledger, hook)) is not None:
+                    if (before := self._requests.replied(ledger, hook)) is not None:
                         return before
                     if self._is_second(ledger, hook, event, client, known):
                         return b""
@@ -444,15 +429,13 @@ class Deliverer:
             if not is_as_it_was(known, context):
                 self._parts.ledger.put_context(context)
         else:
-            if len(self._answered) >= limits.REPLIES_KEPT:
-                del self._answered[next(iter(self._answered))]
-            self._answered[delivery.request] = None
+            self._requests.answered(delivery.request)
             self._parts.ledger.offer(delivery, reply, context)
 
     def receipt(self, request: bytes) -> None:
         """The hook has written its answer out: what was offered is delivered, and a bundle is owed no longer."""
         with self._lock:
-            delivery = self._parts.ledger.receipt(self._open.pop(request, request))
+            delivery = self._parts.ledger.receipt(self._requests.ended(request))
             if delivery is None or not delivery.bundle:
                 return
             context = self._parts.ledger.context(delivery.session, delivery.agent)

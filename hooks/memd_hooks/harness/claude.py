@@ -173,16 +173,7 @@ class _SessionEnd(_Payload):
     reason: str = ""
 
 
-class _FilePath(msgspec.Struct):
-    path: str = msgspec.field(default="", name="file_path")
-
-
-class _NotebookPath(msgspec.Struct):
-    path: str = msgspec.field(default="", name="notebook_path")
-
-
-_PATHS: Mapping[str, type[_FilePath | _NotebookPath]] = {"NotebookEdit": _NotebookPath}
-
+_PATH_FIELDS: Mapping[str, str] = {"NotebookEdit": "notebook_path"}  # every other tool's is `file_path`
 _Fields = dict[str, Any]
 
 
@@ -229,7 +220,8 @@ def _post_tool_failure(payload: _ToolUse) -> _Fields | None:
 
 def _tool(payload: _ToolUse, moment: Moment) -> _Fields | None:
     # One tool's name of its file is not another's: what else stands in the input is no path, whatever it is called.
-    path = msgspec.json.decode(payload.tool_input, type=_PATHS.get(payload.tool_name, _FilePath)).path
+    said = msgspec.json.decode(payload.tool_input, type=dict[str, msgspec.Raw])
+    path = msgspec.json.decode(said.get(_PATH_FIELDS.get(payload.tool_name, "file_path"), b'""'), type=str)
     return {**_call(payload, moment, payload.tool_name), "paths": (path,)} if path else None
 
 
