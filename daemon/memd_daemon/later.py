@@ -14,7 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from memd_client import api
-from memd_daemon.redact import redactor as redactor  # within a function: memd_daemon.redact
+from memd_daemon.ground.shapes import table as table  # within a function: ground.syntax
+from memd_daemon.redact import redactor as redactor  # within a function: redact
 from memd_daemon.service import (
     chronicle,
     exchange,

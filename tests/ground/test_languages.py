@@ -7,7 +7,7 @@ import pytest
 
 from memd_daemon import limits
 from memd_daemon.ground.languages import LANGUAGES, language_of
-from memd_daemon.ground.shapes import SHAPES
+from memd_daemon.ground.shapes.table import SHAPES
 from tests.boundaries.source import PACKAGES
 
 

@@ -28,7 +28,6 @@ from memd_daemon import limits
 from memd_daemon.ground.digests import lasting
 from memd_daemon.ground.languages import LANGUAGES
 from memd_daemon.ground.names import Name, Valued
-from memd_daemon.ground.shapes import SHAPES
 from memd_daemon.ground.shapes.shape import Node, Shape, Text, text_of, without_margin
 
 if TYPE_CHECKING:
@@ -82,6 +81,8 @@ class Grammar:
         from importlib.metadata import version  # 15 ms, once a symbol is asked for, and not when the daemon starts
 
         from tree_sitter import Language
+
+        from memd_daemon.ground.shapes.table import SHAPES
 
         language = LANGUAGES[name]
         self.shape: Shape = SHAPES[name]

@@ -5,7 +5,7 @@ moment it was said: a hook cannot know of a pause, so what it wrote aside during
 """
 
 from itertools import islice, zip_longest
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -23,10 +23,12 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.prompt_text import as_stored
 from memd_daemon.service.repos import Place
 from memd_daemon.service.terms import directory_of
-from memd_daemon.service.wanted import Wanted
 from memd_daemon.store.port import Txn
 from memd_hooks.events import Harness, HookEvent
 from memd_hooks.harness.git import is_replay
+
+if TYPE_CHECKING:
+    from memd_daemon.service.wanted import Wanted
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,7 +204,9 @@ def _files_of(root: str, sha: str) -> list[str]:
     return [name for name in names.split("\0") if name]
 
 
-def _commit_wanted(parts: Parts, place: Place, session: str, made: Made) -> Wanted:
+def _commit_wanted(parts: Parts, place: Place, session: str, made: Made) -> "Wanted":
+    from memd_daemon.service.wanted import Wanted  # as above
+
     files = _files_of(place.checkout.root, made.sha)
     subject = _said(parts, made.subject, limits.COMMIT_SUBJECT_MAX_CHARS)
     listed = [_said(parts, name, limits.LINE_MAX_CHARS) for name in files[: limits.COMMIT_FILES_MAX]]

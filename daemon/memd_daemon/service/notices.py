@@ -2,8 +2,9 @@
 
 - A **stop** is marked in `run/stopped` with who asked for it; the next daemon takes the mark in and tells of it for a day after its
   own start, to every main context whose start bundle falls into that day.
-- An unsigned **pause** or **list** that bears on the place is told for as long as it does, a pause that is over and a list that was
-  changed for a day after. The other unsigned settings are told while they stand.
+- An unsigned **pause** or **list** that keeps memd silent at the place is told for as long as it does, and for a day after, since
+  what was said in that time was not kept. Any other place is told of a list for a day, unless it is back at what it was a day before.
+  The other unsigned settings are told while they stand.
 - A **policy file** that counts no more is told of until it does again (service/policy.py).
 - A key's **enrolment** is told for `limits.ENROLMENT_TOLD_DAYS`.
 
@@ -17,9 +18,9 @@ import contextlib
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -30,12 +31,14 @@ from memd_daemon.model.delivery import NOTICES_UID, DeliveredNote
 from memd_daemon.model.ids import hybrid_ms
 from memd_daemon.model.setting_keys import HOLD, IGNORE, LISTS, PAUSE, covers
 from memd_daemon.model.settings import Change, Settings
-from memd_daemon.service.enrolments import Enrolled, enrolments
 from memd_daemon.service.names import id_kept
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place
 from memd_daemon.service.terms import directory_of
 from memd_daemon.store.port import Snapshot
+
+if TYPE_CHECKING:
+    from memd_daemon.service.enrolments import Enrolled
 
 log: Final = logging.getLogger("memd.notices")
 
@@ -67,6 +70,8 @@ class Board:
         """What a main context that starts at this place is told; None for nothing."""
         settings = self._parts.settings(snapshot)
         if settings is not self._of:  # a new value whenever a commit has touched the store's own subject
+            from memd_daemon.service.enrolments import enrolments  # later.py says why
+
             self._of, self._keys = settings, enrolments(snapshot, self._parts.store.info.store)
         now_ms = self._parts.now_ms()
         lines = [
@@ -134,10 +139,26 @@ def _of_pause(settings: Settings, now_ms: int) -> Iterator[str]:
     if standing is not None and not standing.signed:
         yield words.paused(standing)
         return
-    unsigned = (pause for pause in settings.pauses if not pause.begun.signed)
-    over = [pause for pause in unsigned if 0 < pause.end <= now_ms < pause.end + limits.NOTICE_TOLD_MS]
-    if over:
-        yield words.pause_over(over[-1].begun, over[-1].end)
+    over = [(pause.begun, pause.end) for pause in settings.pauses if _is_told(pause.begun, pause.end, now_ms)]
+    for by, times in _silences(over):
+        yield words.pause_over(times, by)
+
+
+def _is_told(begun: Change, end_ms: int, now_ms: int) -> bool:
+    """Whether a silence ended not long ago that no signature began."""
+    return not begun.signed and 0 < end_ms <= now_ms < end_ms + limits.NOTICE_TOLD_MS
+
+
+def _silences(over: Iterable[tuple[Change, int]]) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """(who, when from and to) of silences that are over, oldest first; one that goes on under the next change is one of both."""
+    times: dict[str, list[tuple[int, int]]] = {}
+    for begun, end_ms in over:
+        known = times.setdefault(words.who(begun.session), [])
+        if known and known[-1][1] == begun.at:
+            known[-1] = (known[-1][0], end_ms)
+        else:
+            known.append((begun.at, end_ms))
+    yield from times.items()
 
 
 def _of_lists(settings: Settings, place: Place, now_ms: int) -> Iterator[str]:
@@ -145,17 +166,35 @@ def _of_lists(settings: Settings, place: Place, now_ms: int) -> Iterator[str]:
     for key in LISTS:
         stand = settings.stands.get(key)
         change = stand.later if stand is not None else None
-        if change is None:
-            continue
-        if is_out and _keeps_out(settings, change, place, now_ms):
+        if change is not None and is_out and _keeps_out(settings, change, place, now_ms):
             yield words.ignored(change)
-        elif now_ms < change.at + limits.NOTICE_TOLD_MS:
+            continue
+        kept_out = [
+            (one.change, one.ended)
+            for one in settings.listings
+            if one.change.key == key and _is_told(one.change, one.ended, now_ms) and _is_out_by(one.change, place)
+        ]
+        for by, times in _silences(kept_out):
+            yield words.ignored_over(key, times, by)
+        if change is not None and not kept_out and is_list_told(settings, change, now_ms):
             yield words.list_changed(change)
+
+
+def is_list_told(settings: Settings, change: Change, now_ms: int) -> bool:
+    """Whether the starts at any place tell of a list's newest unsigned change: for a day, unless the list is what it was before."""
+    before = settings.listed_at(change.key, now_ms - limits.NOTICE_TOLD_MS)
+    is_new = now_ms < change.at + limits.NOTICE_TOLD_MS
+    return is_new and set(before) != set(settings.listed(change.key, now_ms))
 
 
 def _keeps_out(settings: Settings, change: Change, place: Place, now_ms: int) -> bool:
     """Whether this very change of a list keeps memd out of the place."""
-    if settings.change(change.key, now_ms) != change or not isinstance(change.value, tuple):
+    return settings.change(change.key, now_ms) == change and _is_out_by(change, place)
+
+
+def _is_out_by(change: Change, place: Place) -> bool:
+    """Whether a list keeps memd out of the place as the change makes it."""
+    if not isinstance(change.value, tuple):
         return False
     is_listed = covers(change.value, place.scope, directory_of(place))
     return is_listed if change.key == IGNORE else not is_listed
@@ -164,7 +203,7 @@ def _keeps_out(settings: Settings, change: Change, place: Place, now_ms: int) ->
 # --- keys
 
 
-def _of_keys(keys: Sequence[Enrolled], now_ms: int, tags: Sequence[str]) -> Iterator[str]:
+def _of_keys(keys: "Sequence[Enrolled]", now_ms: int, tags: Sequence[str]) -> Iterator[str]:
     since = now_ms - limits.ENROLMENT_TOLD_DAYS * limits.TIME_MS_PER_DAY
     recent = [key for key in keys if key.at_ms >= since and _is_time(key.at_ms)]
     for key in recent[-limits.NOTICE_ENROLMENTS_MAX :]:
