@@ -46,7 +46,7 @@ def test_a_setting_is_changed_read_and_taken_back(world: World) -> None:
     assert "default 800; takes 0 to 8000 tokens" in got
     assert world.memd("config", "set", "budget.prompt", "300", "--json").json["effect"] == "kept"
     assert world.memd("config", "unset", "budget.prompt").out == b"budget.prompt = 800\n  " + (
-        b"not signed: the next session's start tells of this change\n"
+        b"not signed: no session is told of it\n"
     )
     log = world.memd("config", "log", "budget.prompt", "--json").json
     assert [(one["value"], one["effect"], one["surface"]) for one in log] == [

@@ -13,13 +13,15 @@ OPENING = re.compile(r"memd: (?:\d+ notes?[ ,]|1 auto-captured note |no notes he
 CLOSING = re.compile(
     r"memd: end(?:\.|; (\d+) more qualified and did not fit: ((?:\[\d+\] ?)+)(?:and (\d+) others )?\(.*\)\.)"
 )
-WHO = "(?:a command in an AI session|a command that memd could not join to an AI session)"
+WHO = "(?:a command in an AI session|a command of no known AI session)"
 DAY = r"\d{4}-\d\d-\d\d"
+SPAN = rf"(?:(?:\d+ times )?on {DAY}|from {DAY} to {DAY}|\d+ times between {DAY} and {DAY})"
 NOTICE = re.compile(
-    rf"memd: (?:memd was stopped on {DAY} by {WHO}, not signed by the user, and was started again on {DAY}: .*"
-    rf"|memd has been paused since {DAY} by {WHO}, not signed by the user\. .*"
-    rf"|memd was paused from {DAY} to {DAY} by {WHO}, not signed by the user: .*"
-    rf"|memd is kept out of this repository by the list `(?:ignore|only)`, set on {DAY} by {WHO}, not signed by the user\. .*"
+    rf"memd: (?:stopped {SPAN} by {WHO}, not signed by the user: .*"
+    rf"|paused since {DAY} by {WHO}, not signed by the user\. .*"
+    rf"|paused {SPAN} by {WHO}, not signed by the user: .*"
+    rf"|kept out of this repository by the list `(?:ignore|only)`, set on {DAY} by {WHO}, not signed by the user\. .*"
+    rf"|kept out of this repository {SPAN} by the list `(?:ignore|only)`, set by {WHO}, not signed by the user: .*"
     rf"|the list `(?:ignore|only)` of repositories was changed on {DAY} by {WHO}, not signed by the user\."
     r"|settings that the user did not sign: .*"
     rf"|a key that endorses for the user was enrolled on {DAY}, at .*: fingerprint [0-9a-f ]+\. .*"

@@ -32,11 +32,15 @@ GIVEN: dict[str, Any] = {
     "words": 16,
     "why": told.WAS_SHOWN,
     "reason": "measured again",
+    "tells": told.TELLS_OF_PAUSE,
+    "has_key": True,
 }
 
 
 def said(sentence: Callable[..., str]) -> str:
-    return sentence(*(GIVEN[name] for name in inspect.signature(sentence).parameters))
+    given = inspect.signature(sentence).parameters.values()
+    words = {one.name: GIVEN[one.name] for one in given if one.kind is one.KEYWORD_ONLY}
+    return sentence(*(GIVEN[one.name] for one in given if one.name not in words), **words)
 
 
 def sentences() -> str:
@@ -45,6 +49,7 @@ def sentences() -> str:
     lines += [f"closed {how}: {told.closed(52, how)}" for how in told.CLOSED]
     lines += [f"{name}: {value}" for name, value in vars(told).items() if name.isupper() and isinstance(value, str)]
     lines.append(f"bound_by_words, one turn: {told.bound_by_words((4417,))}")
+    lines.append(f"setting_unsigned, no key: {told.setting_unsigned(told.TELLS_NOBODY, has_key=False)}")
     return "\n".join([*lines, f"contradicted, no reason: {told.contradicted(52, '')}", ""])
 
 

@@ -48,7 +48,7 @@ def test_an_unsigned_pause_is_announced_to_every_start_while_it_stands(desk: Des
     """Once in an epoch, byte for byte the same, also where no note qualifies, and after a compaction again."""
     change(desk, "pause", "on")
     (line,) = told(desk.start("s1"))
-    assert "paused since 2026-03-04 by a command that memd could not join to an AI session, not signed" in line
+    assert "memd: paused since 2026-03-04 by a command of no known AI session, not signed" in line
     assert desk.prompt("on", session="s1") == ""
     desk.clock.ms += 30 * limits.TIME_MS_PER_DAY
     assert told(desk.start("s2")) == [line]
@@ -62,7 +62,8 @@ def test_a_pause_that_is_over_is_told_for_a_day(desk: Desk) -> None:
     change(desk, "pause", "2h")
     desk.clock.ms += limits.TIME_MS_PER_DAY
     (line,) = told(desk.start("s2"))
-    assert "was paused from 2026-03-04 to 2026-03-04" in line
+    assert line.startswith("memd: paused on 2026-03-04 by ")
+    assert line.endswith("prompts and commits of that time were not kept.")
     desk.clock.ms += limits.TIME_MS_PER_DAY
     assert desk.start("s3") == ""
 
@@ -86,9 +87,98 @@ def test_a_list_is_told_where_it_keeps_memd_out(desk: Desk, tmp_path: Path) -> N
     desk.repo = repo
     assert "kept out of this repository by the list `ignore`" in told(desk.start("s3"))[0]
     change(desk, "ignore", ".", how="remove")
-    assert "the list `ignore` of repositories was changed" in told(desk.start("s4"))[0]
+    assert "kept out of this repository from 2026-03-04 to 2026-03-06 by the list `ignore`" in told(desk.start("s4"))[0]
     change(desk, "only", str(tmp_path / "plain"))
     assert any("kept out of this repository by the list `only`" in line for line in told(desk.start("s5")))
+
+
+def test_pauses_of_a_day_are_one_line_each_for_whoever_began_them(desk: Desk) -> None:
+    """None hides behind the next one; one that another change prolonged is one."""
+    for _ in range(2):
+        change(desk, "pause", "1h")
+        desk.clock.ms += 10
+        change(desk, "pause", "2h")
+        desk.clock.ms += 10
+        change(desk, "pause", how="unset")
+        desk.clock.ms += 10
+    desk.start("s1")
+    desk.ask(api.ChangeSetting(key="pause", values=["on"], env=SESSION, cwd=str(desk.repo)))
+    desk.clock.ms += 10
+    change(desk, "pause", how="unset")
+    assert [line.partition(", not signed")[0] for line in told(desk.start("s2"))] == [
+        "memd: paused 2 times on 2026-03-04 by a command of no known AI session",
+        "memd: paused on 2026-03-04 by a command in an AI session",
+    ]
+
+
+def test_a_list_that_is_back_at_what_it_was_is_told_where_it_kept_memd_out(desk: Desk, tmp_path: Path) -> None:
+    """What was said there was not kept; anywhere else nothing has come of it, and nothing is told."""
+    (tmp_path / "plain").mkdir()
+    repo, plain = desk.repo, tmp_path / "plain"
+    change(desk, "ignore", str(repo), how="add")
+    desk.clock.ms += 60_000
+    change(desk, "ignore", str(repo), how="remove")
+    change(desk, "only", str(repo), how="add")
+    desk.clock.ms += 60_000
+    change(desk, "only", how="unset")
+    (line,) = told(desk.start("s1"))
+    assert line.startswith("memd: kept out of this repository on 2026-03-04 by the list `ignore`, set by a command of ")
+    assert line.endswith("prompts and commits of that time were not kept.")
+    desk.repo = plain
+    (line,) = told(desk.start("s2"))
+    assert line.startswith("memd: kept out of this repository on 2026-03-04 by the list `only`, set by a command of ")
+    change(desk, "only", str(repo), str(plain))
+    change(desk, "only", how="unset")
+    desk.clock.ms += limits.NOTICE_TOLD_MS
+    assert desk.start("s3") == ""
+    desk.repo = repo
+    assert desk.start("s4") == ""
+
+
+def test_a_list_is_compared_with_what_it_was_a_day_before(desk: Desk, tmp_path: Path) -> None:
+    """An old exception that is taken away is news, in whatever order what stands on it is named."""
+    places = [tmp_path / name for name in ("a", "b")]
+    for place in places:
+        place.mkdir()
+        change(desk, "ignore", str(place), how="add")
+    desk.clock.ms += 2 * limits.TIME_MS_PER_DAY
+    change(desk, "ignore", *map(str, places[::-1]))
+    assert desk.start("s1") == ""
+    change(desk, "ignore", str(places[0]), how="remove")
+    assert "the list `ignore` of repositories was changed on 2026-03-06" in told(desk.start("s2"))[0]
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "how", "begun", "back"),
+    [
+        (
+            "pause",
+            ["on"],
+            "set",
+            "every session's start tells of it while it stands, and",
+            "next day tell of the pause",
+        ),
+        ("ignore", ["."], "set", "the session starts of the next day tell of it, and", "where it kept memd out, the"),
+        ("only", ["."], "set", "the session starts of the next day tell of it, and", "where it kept memd out, the"),
+        ("hold", ["off"], "set", "every session's start tells of it while it stands", "no session is told of it"),
+        ("idle_exit_hours", ["1"], "set", "no session is told of it", "no session is told of it"),
+    ],
+)
+def test_a_change_is_answered_with_who_hears_of_it(
+    desk: Desk, key: str, values: list[str], how: str, begun: str, back: str
+) -> None:
+    """As the starts then do; with a key there is, that what was endorsed is told as before."""
+    (line,) = change(desk, key, *values, how=how).told
+    assert line.startswith("not signed: ")
+    assert begun in line
+    assert bool(desk.start("s1")) == (key not in ("idle_exit_hours",))
+    desk.clock.ms += 60_000
+    (line,) = change(desk, key, how="unset").told
+    assert back in line
+    assert bool(desk.start("s2")) == (key in ("pause", "ignore"))  # only this repository was on the list `only`
+    Person(desk)
+    (line,) = change(desk, key, *values, how=how).told
+    assert line.startswith("not signed: what you endorsed is told as before; ")
 
 
 def test_other_unsigned_settings_are_told_in_one_line(desk: Desk) -> None:
@@ -142,8 +232,9 @@ def test_a_stop_is_told_once_memd_runs_again(desk: Desk) -> None:
     desk.clock.ms += 2 * limits.TIME_MS_PER_DAY
     restarted(desk)
     (line,) = told(desk.start("s2"))
-    assert "stopped on 2026-03-04 by a command in an AI session, not signed by the user" in line
-    assert "started again on 2026-03-06" in line
+    assert line.startswith(
+        "memd: stopped from 2026-03-04 to 2026-03-06 by a command in an AI session, not signed by the user: "
+    )
     desk.clock.ms += limits.NOTICE_TOLD_MS - 1
     assert told(desk.start("s3")) == [line]
     desk.clock.ms += 1
@@ -168,7 +259,7 @@ def test_a_mark_that_says_nothing_is_told_by_its_own_time(desk: Desk, mark: byte
     file.write_bytes(mark)
     os.utime(file, (1_772_400_000, 1_772_400_000))
     restarted(desk)
-    assert "stopped on 2026-03-01 by a command that memd could not join" in told(desk.start())[0]
+    assert "stopped from 2026-03-01 to 2026-03-04 by a command of no known AI session" in told(desk.start())[0]
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "fifo"])
@@ -239,10 +330,10 @@ def test_no_number_of_notices_silences_the_rules(desk: Desk, budget: int) -> Non
     assert desk.daemon.parts.cost(block) <= (budget or limits.BUDGET_START_TOKENS)
     assert sum(desk.daemon.parts.cost(line) + 1 for line in lines) <= limits.NOTICES_MAX_TOKENS
     assert [line.split("since")[0].split("on 2026")[0] for line in lines[:4]] == [
-        "memd: memd has been paused ",
-        "memd: memd is kept out of this repository by the list `ignore`, set ",
+        "memd: paused ",
+        "memd: kept out of this repository by the list `ignore`, set ",
         "memd: the list `only` of repositories was changed ",
-        "memd: memd was stopped ",
+        "memd: stopped ",
     ]
     told_of = sum("no longer counts" in line for line in lines)
     assert lines[-1].startswith(f"memd: {31 - told_of} more of these did not fit: ")

@@ -1,8 +1,8 @@
 """Settings: `config`, and the four that have words of their own: `pause`, `resume`, `ignore`, `only`.
 
-Anybody may change a setting unsigned; it then keeps nothing from a session that a person endorsed, and the next session's start
-tells of it. With `--sign` it counts in full: the plan is held against what was asked for, shown, and signed at the controlling
-terminal.
+Anybody may change a setting unsigned; it then keeps nothing from a session that a person endorsed, and the answer says which
+sessions are told of it. With `--sign` it counts in full: the plan is held against what was asked for, shown, and signed at the
+controlling terminal.
 """
 
 from collections.abc import Callable, Sequence

@@ -2,7 +2,7 @@
 (trust-boundary.md, "Policy and settings" and "Proof of a person").
 
 They say what memd knows and no more: a change is "not signed by the user", which a person may have made all the same; a command is
-of an AI session where memd joined it to one, else memd says that it could not. Equal facts give equal lines: days, no clock.
+of an AI session where memd joined it to one, else memd knows of none. Equal facts give equal lines: days, no clock.
 """
 
 from collections.abc import Sequence
@@ -13,26 +13,24 @@ from memd_daemon.frames.words import date
 from memd_daemon.model.settings import Change
 
 IN_SESSION: Final = "a command in an AI session"
-UNJOINED: Final = "a command that memd could not join to an AI session"
+UNJOINED: Final = "a command of no known AI session"
 
 STILL_TOLD: Final = (
     "What the user endorsed is told as before; nothing else is told unasked, and prompts and commits are not kept."
 )
 
-STOPPED: Final = (
-    "memd: memd was stopped on {date} by {who}, not signed by the user, and was started again on {started}: "
-    "in between nothing was told."
-)
-PAUSED: Final = (
-    "memd: memd has been paused since {date} by {who}, not signed by the user. {still} Ask the user if this was meant."
-)
+STOPPED: Final = "memd: stopped {span} by {who}, not signed by the user: nothing was told in that time."
+PAUSED: Final = "memd: paused since {date} by {who}, not signed by the user. {still} Ask the user if this was meant."
 PAUSE_OVER: Final = (
-    "memd: memd was paused from {date} to {ended} by {who}, not signed by the user: "
-    "prompts and commits of that time were not kept."
+    "memd: paused {span} by {who}, not signed by the user: prompts and commits of that time were not kept."
 )
 IGNORED: Final = (
-    "memd: memd is kept out of this repository by the list `{key}`, set on {date} by {who}, not signed by the user. "
+    "memd: kept out of this repository by the list `{key}`, set on {date} by {who}, not signed by the user. "
     "{still} Ask the user if this was meant."
+)
+IGNORED_OVER: Final = (
+    "memd: kept out of this repository {span} by the list `{key}`, set by {who}, not signed by the user: "
+    "prompts and commits of that time were not kept."
 )
 LIST_CHANGED: Final = "memd: the list `{key}` of repositories was changed on {date} by {who}, not signed by the user."
 CHANGED: Final = (
@@ -56,9 +54,21 @@ def who(session: str) -> str:
     return IN_SESSION if session else UNJOINED
 
 
+def span(times: Sequence[tuple[int, int]]) -> str:
+    """When something was so: ``on 2026-03-04``, ``from 2026-03-04 to 2026-03-06``, ``2 times on 2026-03-04``.
+
+    ``times``: when it began and when it ended, each in Unix milliseconds; oldest first, at least one.
+    """
+    first, last = date(times[0][0]), date(times[-1][1])
+    count = f"{len(times)} times " if len(times) > 1 else ""
+    if first == last:
+        return f"{count}on {first}"
+    return f"{count}between {first} and {last}" if count else f"from {first} to {last}"
+
+
 def stopped(at_ms: int, by: str, started_ms: int) -> str:
     """A deliberate stop, once memd runs again. ``by``: as `who` says it."""
-    return STOPPED.format(date=date(at_ms), who=by, started=date(started_ms))
+    return STOPPED.format(span=span([(at_ms, started_ms)]), who=by)
 
 
 def paused(change: Change) -> str:
@@ -66,13 +76,19 @@ def paused(change: Change) -> str:
     return PAUSED.format(date=date(change.at), who=who(change.session), still=STILL_TOLD)
 
 
-def pause_over(change: Change, ended_ms: int) -> str:
-    return PAUSE_OVER.format(date=date(change.at), ended=date(ended_ms), who=who(change.session))
+def pause_over(times: Sequence[tuple[int, int]], by: str) -> str:
+    """Pauses that are over. ``times``: as `span` takes them."""
+    return PAUSE_OVER.format(span=span(times), who=by)
 
 
 def ignored(change: Change) -> str:
     """The list that keeps memd out of where this session works."""
     return IGNORED.format(key=change.key, date=date(change.at), who=who(change.session), still=STILL_TOLD)
+
+
+def ignored_over(key: str, times: Sequence[tuple[int, int]], by: str) -> str:
+    """A list that kept memd out of where this session works, and does no more."""
+    return IGNORED_OVER.format(key=key, span=span(times), who=by)
 
 
 def list_changed(change: Change) -> str:

@@ -102,10 +102,18 @@ def absorbed_into(currency: str, taker: Id) -> str:
     return f"{currency} -> absorbed into [{taker}]"
 
 
-SETTING_UNSIGNED: Final = (
-    "not signed: what you endorsed is told as before, and the next session's start tells of this change (`--sign`)"
-)
-SETTING_UNSIGNED_WITHOUT_KEY: Final = "not signed: the next session's start tells of this change"
+TELLS_OF_PAUSE: Final = "every session's start tells of it while it stands, and for a day after"
+TELLS_OF_PAUSE_OVER: Final = "the session starts of the next day tell of the pause"
+TELLS_OF_LIST: Final = "the session starts of the next day tell of it, and where it keeps memd out each while it does"
+TELLS_OF_LIST_BACK: Final = "where it kept memd out, the session starts of the next day tell of that"
+TELLS_OF_SETTING: Final = "every session's start tells of it while it stands"
+TELLS_NOBODY: Final = "no session is told of it"
+"""Which sessions hear of a setting that was changed unsigned (service/notices.py)."""
+
+
+def setting_unsigned(tells: str, *, has_key: bool) -> str:
+    """``tells``: one of the above. ``has_key``: whether there is one that could sign it."""
+    return f"not signed: what you endorsed is told as before; {tells} (`--sign`)" if has_key else f"not signed: {tells}"
 
 
 # --- another note is meant, or takes part

@@ -25,7 +25,7 @@ from memd_daemon.model import fold
 from memd_daemon.model.event import Stored
 from memd_daemon.model.fold import Effect
 from memd_daemon.model.ids import is_time
-from memd_daemon.model.setting_keys import IGNORE, KEYS, NOT_PAUSED, ONLY, OPEN_END, PAUSE, Value, covers
+from memd_daemon.model.setting_keys import IGNORE, KEYS, LISTS, NOT_PAUSED, ONLY, OPEN_END, PAUSE, Value, covers
 from memd_daemon.model.words import Actor
 
 TYPE: Final = "setting_changed"
@@ -83,6 +83,17 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
         return self.begun.at <= at_ms and not 0 < self.end <= at_ms
 
 
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """A stretch of time in which a list stood as one change had made it. ``ended``: when the next one came; 0: none did."""
+
+    change: Change
+    ended: int = 0
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        return self.change.value if isinstance(self.change.value, tuple) else ()
+
+
 _NO_STAND: Final = Stand()
 
 
@@ -92,6 +103,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     stands: dict[str, Stand] = {}
     locks: dict[str, Change] = {}
     pauses: tuple[Pause, ...] = ()
+    listings: tuple[Listing, ...] = ()
     heads: tuple[bytes, ...] = ()  # events that no later change of a setting names as parent
 
     @property
@@ -121,6 +133,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def listed(self, key: str, now_ms: int, *, endorsed: bool = False) -> tuple[str, ...]:
         value = self.value(key, now_ms, endorsed=endorsed)
         return value if isinstance(value, tuple) else ()
+
+    def listed_at(self, key: str, at_ms: int) -> tuple[str, ...]:
+        """What stood on a list at a moment, also one that is over by now, as its changes made it."""
+        stood = [one for one in self.listings if one.change.key == key and one.change.at <= at_ms]
+        return stood[-1].listed if stood else ()
 
     def unsigned(self, now_ms: int) -> list[Change]:
         """The unsigned changes that stand, in the order of `KEYS`."""
@@ -192,8 +209,9 @@ def step(settings: Settings, stored: Stored, store: bytes) -> tuple[Settings, Ch
     after = Stand(signed=change) if change.signed else Stand(signed=stand.signed, later=change)
     effect = Effect.KEPT if _same(known, change) else Effect.APPLIED
     pauses = _pauses(settings.pauses, change) if change.key == PAUSE else settings.pauses
+    listings = _listings(settings.listings, change) if change.key in LISTS else settings.listings
     stands = {**settings.stands, change.key: after}
-    return msgspec.structs.replace(settings, stands=stands, pauses=pauses), change, effect
+    return msgspec.structs.replace(settings, stands=stands, pauses=pauses, listings=listings), change, effect
 
 
 def _change(stored: Stored, store: bytes) -> Change | None:
@@ -247,6 +265,15 @@ def _pauses(pauses: tuple[Pause, ...], change: Change) -> tuple[Pause, ...]:
         for pause in pauses
     )
     return ended if change.value is None else (*ended, Pause(begun=change))
+
+
+def _listings(listings: tuple[Listing, ...], change: Change) -> tuple[Listing, ...]:
+    """A change ends the stretch of the one before it."""
+    ended = tuple(
+        msgspec.structs.replace(one, ended=max(change.at, 1)) if not one.ended and one.change.key == change.key else one
+        for one in listings
+    )
+    return (*ended, Listing(change=change))
 
 
 def locked(settings: Settings, locks: Mapping[str, Change]) -> Settings:

@@ -3,8 +3,8 @@
 - A **stop** is marked in `run/stopped` with who asked for it; the next daemon takes the mark in and tells of it for a day after its
   own start, to every main context whose start bundle falls into that day.
 - An unsigned **pause** or **list** that keeps memd silent at the place is told for as long as it does, and for a day after, since
-  what was said in that time was not kept. Any other place is told of a list for a day, unless it is back at what it was a day before.
-  The other unsigned settings are told while they stand.
+  what was said in that time was not kept. Any other place is told of a list for a day, unless it is what it was a day before. The
+  other unsigned settings are told while they stand.
 - A **policy file** that counts no more is told of until it does again (service/policy.py).
 - A key's **enrolment** is told for `limits.ENROLMENT_TOLD_DAYS`.
 
@@ -124,14 +124,14 @@ def _of_silences(settings: Settings, place: Place, now_ms: int) -> Iterator[str]
 def _of_others(settings: Settings, now_ms: int) -> Iterator[str]:
     if settings.is_default:
         return
-    others = [c for c in settings.unsigned(now_ms) if c.key not in (PAUSE, *LISTS) and _bears(c)]
+    others = [c for c in settings.unsigned(now_ms) if c.key not in (PAUSE, *LISTS) and bears(c.key)]
     if others:
         yield words.changed(others)
 
 
-def _bears(change: Change) -> bool:
-    """Whether the setting bears on what is told."""
-    return change.key.startswith(("budget.", "gate.")) or change.key == HOLD
+def bears(key: str) -> bool:
+    """Whether a setting that is neither pause nor list bears on what is told."""
+    return key.startswith(("budget.", "gate.")) or key == HOLD
 
 
 def _of_pause(settings: Settings, now_ms: int) -> Iterator[str]:

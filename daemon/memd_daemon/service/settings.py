@@ -16,8 +16,8 @@ import msgspec
 
 from memd_client import api
 from memd_daemon import errors, limits
+from memd_daemon.frames import told as sentences
 from memd_daemon.frames import words
-from memd_daemon.frames.told import SETTING_UNSIGNED, SETTING_UNSIGNED_WITHOUT_KEY
 from memd_daemon.ground.repository import real_path
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import uid_from_text, uid_text
@@ -27,6 +27,7 @@ from memd_daemon.model.trust import NO_CONTENT
 from memd_daemon.service.asker import Asker, asker_of
 from memd_daemon.service.explain import iso
 from memd_daemon.service.names import is_safe
+from memd_daemon.service.notices import bears, is_list_told
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.people import PlanBook, SignedAct, key_in_use
 from memd_daemon.service.refused import NotIgnorable
@@ -175,10 +176,22 @@ def change(parts: Parts, plans: PlanBook, request: api.ChangeSetting) -> api.Cha
 
     parts.store.write(work)
     with parts.store.read() as snapshot:
-        out = _out(snapshot, parts.settings(snapshot), key, parts.now_ms())
-    return api.ChangedSetting(
-        setting=out, effect="applied", told=[SETTING_UNSIGNED if has_key else SETTING_UNSIGNED_WITHOUT_KEY]
-    )
+        settings = parts.settings(snapshot)
+        out = _out(snapshot, settings, key, parts.now_ms())
+    told_of = sentences.setting_unsigned(_tells(settings, key.name, parts.now_ms()), has_key=has_key)
+    return api.ChangedSetting(setting=out, effect="applied", told=[told_of])
+
+
+def _tells(settings: Settings, key: str, now_ms: int) -> str:
+    """Which sessions hear of the newest change of a key, which was not signed."""
+    stands = settings.change(key, now_ms) is not None
+    if key == PAUSE:
+        return sentences.TELLS_OF_PAUSE if stands else sentences.TELLS_OF_PAUSE_OVER
+    if key in LISTS:
+        change = settings.stands[key].later
+        is_told = change is not None and is_list_told(settings, change, now_ms)
+        return sentences.TELLS_OF_LIST if is_told else sentences.TELLS_OF_LIST_BACK
+    return sentences.TELLS_OF_SETTING if stands and bears(key) else sentences.TELLS_NOBODY
 
 
 def _planned(parts: Parts, plans: PlanBook, snapshot: Snapshot, wanted: Wanted, asker: Asker) -> api.ChangedSetting:
