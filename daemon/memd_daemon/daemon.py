@@ -46,8 +46,8 @@ class Daemon:
         self.mcp = Door(lambda: self.later.tools)
         self._deliverer = deliver.Deliverer(parts, harness.BY_NAME)
         self._started_ms = parts.now_ms()
-        self.letting_go = Behind(parts.underway)
-        self._lets_go = False  # one waits
+        # On a queue of its own, at most once ahead: where hooks never cease, what else is to be done behind them has no end.
+        self.letting_go = Behind(parts.underway, 1)
         self._ledger_let_go_at = 0.0  # monotonic seconds: not before
         self._spool = spool.Spool(parts, harness.BY_NAME)
         self._later: Later | None = None
@@ -138,18 +138,11 @@ class Daemon:
                 raise
             return b""
         if call.event in WIDE:
-            self._let_go_behind()
-        return answer
-
-    def _let_go_behind(self) -> None:
-        """On a queue of its own, at most once ahead: where hooks never cease, what else is to be done behind them has no end."""
-        if not self._lets_go:
-            self._lets_go = True
             self.letting_go.add(self._let_go)
+        return answer
 
     def _let_go(self) -> None:
         """The store's pages each time, the ledger's seldom: each hook looks at some of those, and they grow with each hook."""
-        self._lets_go = False
         self.parts.store.let_go()
         now = time.monotonic()
         if now >= self._ledger_let_go_at:

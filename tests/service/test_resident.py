@@ -39,6 +39,22 @@ def test_it_waits_for_nothing_else_that_is_done_behind(desk: Desk, let_go: list[
     assert let_go == ["let go"]
 
 
+def test_a_moment_without_threads_ends_it_not_for_good(
+    desk: Desk, let_go: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages that nobody gives back any more would grow until the daemon is started anew."""
+
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refused)
+        desk.daemon.letting_go.add(desk.daemon._let_go)
+    desk.start()
+    desk.daemon.letting_go.join()
+    assert let_go == ["let go"]
+
+
 def test_a_hook_that_is_on_its_way_goes_before_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """The maps of the process are gone through for it, which takes the interpreter for a while."""
     has_let_pass: set[threading.Thread] = set()
