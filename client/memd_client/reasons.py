@@ -45,9 +45,10 @@ class WhyReply(msgspec.Struct, frozen=True, kw_only=True):
     session: str  # that was looked at; "" where none was heard of here
     agent: str
     harness: str
-    live: bool
+    live: bool  # else what is foreseen is of a new session here, save a `resume`
     decided: list[DecidedOut]  # newest first
     foreseen: list[ForeseenOut]
+    had_moment: bool = True  # whether one may have come in the session at which the note could have been told unasked
     more: int = 0  # how many earlier decisions there are
     more_files: int = 0  # how many of the note's files were not looked at
 

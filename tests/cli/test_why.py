@@ -143,6 +143,22 @@ def test_what_is_printed_is_what_the_client_gives(told: World) -> None:
     assert printed == msgspec.to_builtins(reply)
 
 
+def test_of_a_session_that_has_ended_it_says_whose_now_it_is(fresh: World) -> None:
+    """What its last turn was told comes again in a new session; that nothing came to a note is told as such."""
+    note = str(fresh.note(GOTCHA, "--kind", "gotcha", "--anchor", "app.py"))
+    other = str(fresh.note("The logo is blue.", "--kind", "decision"))
+    start(fresh)
+    assert GOTCHA in read(fresh, "app.py")
+    hook(fresh, "prompt_submit.py", "session-end", "SessionEnd", reason="exit")
+    lines = fresh.memd("why", note, "--at", "read", "--at", "resume").out.decode().splitlines()
+    assert lines[1] == f"in session {SESSION} (claude, ended):"
+    assert lines[3] == "what would be decided now, in a new session here:"
+    assert lines[4].startswith("  app.py is read: arrives, ")
+    assert lines[5].startswith("  that session is resumed: left out, since ")
+    lines = fresh.memd("why", other).out.decode().splitlines()
+    assert lines[2] == "  memd heard of no moment in it at which the note could have been told unasked"
+
+
 def test_where_memd_is_off_it_says_so(told: World) -> None:
     """The daemon cannot know of a variable in a client's environment; the command sees its own."""
     assert "MEMD_OFF is set here" in told.memd("why", "1", MEMD_OFF="1").err

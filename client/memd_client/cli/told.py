@@ -150,7 +150,7 @@ def _tell(delivery: api.DeliveryOut) -> None:
 
 MOMENT_WORDS = {
     "session-start": "a session starts here",
-    "resume": "this session is resumed",
+    "resume": "that session is resumed",
     "post-compaction": "after a compaction",
     "prompt-submit": "a prompt comes",
     "read": "{} is read",
@@ -159,6 +159,11 @@ MOMENT_WORDS = {
     "stop": "a turn ends",
     "session-end": "the session ends",
 }
+
+NO_NEWS = (
+    "nothing was decided about it that was news (what stands already, and what nothing brought up, is not recorded)"
+)
+NO_MOMENT = "memd heard of no moment in it at which the note could have been told unasked"
 
 
 @command(short_help="Why a note was told, or was not.")
@@ -182,7 +187,8 @@ def why(
 ) -> None:
     """Why the note REF was told in a session or not, and what would be decided now.
 
-    Without --session it is the one you stand in, else the newest of this repository. Nothing is recorded. Times are UTC.
+    Without --session it is the one you stand in, else the newest of this repository. Once that has ended, what would be decided now
+    is decided for a new session here; `--at resume` asks about its own. Nothing is recorded. Times are UTC.
     """
     with Memd() as memd:
         reply = memd.why(
@@ -193,7 +199,8 @@ def why(
         return
     screen.say((reply.head, "bold"))
     _tell_decided(reply)
-    screen.say("what would be decided now:")
+    new = ", in a new session here" if reply.session and not reply.live else ""
+    screen.say(f"what would be decided now{new}:")
     for words, one in _rows(reply.foreseen):
         screen.say("  ", words, ": ", *_outcome(one), hang=4)
     if reply.more_files:
@@ -214,7 +221,7 @@ def _tell_decided(reply: api.WhyReply) -> None:
     for one in reply.decided:
         screen.say("  ", (_minute(one.at), "dim"), "  ", *_decided(one), hang=4)
     if not reply.decided:
-        screen.say("  nothing was decided about it that was news (what stands already is not told again, nor recorded)")
+        screen.say("  ", NO_NEWS if reply.had_moment else NO_MOMENT, hang=4)
     if reply.more:
         screen.warn(f"{reply.more} earlier (--limit, --all)")
 

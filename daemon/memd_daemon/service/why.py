@@ -1,8 +1,9 @@
 """`memd why`: what was decided about one note in a session, and what would be decided now.
 
 What was decided stands in the ledger. What would be is asked of the same lookups and the same rules that a hook is answered by
-(`Deliverer.foresee`), at each moment of the session as it stands now. A note that no lookup brought up is put to the rules by
-itself, so that the first one that keeps it out has its name. Nothing is recorded.
+(`Deliverer.foresee`), at each moment of the session as it stands now; once that has ended, of one that begins here, save where its
+resume is asked about. A note that no lookup brought up is put to the rules by itself, so that the first one that keeps it out has
+its name. Nothing is recorded.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ from memd_daemon.model.delivery import Context, Delivery
 from memd_daemon.model.ids import uid_text
 from memd_daemon.model.note import Note
 from memd_daemon.model.view import NoteView
-from memd_daemon.model.words import Kind
+from memd_daemon.model.words import Kind, Priority, Provenance
 from memd_daemon.rules import NOT_NEAR, UNLISTED, WHY, Candidate, Decision, Situation, detail, sift
 from memd_daemon.service import candidates
 from memd_daemon.service.asker import asker_of
@@ -76,6 +77,11 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     place: Place
     context: Context | None
+    live: bool
+
+    def going_on(self, moment: str) -> Context | None:
+        """The context that comes to a moment next; None for that of a session that begins here."""
+        return self.context if self.live or moment == RESUME else None
 
 
 def why(parts: Parts, deliverer: Deliverer, request: api.Why) -> api.WhyReply:
@@ -87,7 +93,8 @@ def why(parts: Parts, deliverer: Deliverer, request: api.Why) -> api.WhyReply:
         note = snapshot.note(uid) or note_at(snapshot, request.ref)  # which says that there is none
         id_ = snapshot.id_of(uid) or 0
     context = _context(parts, place, request)
-    subject = Subject(request=request, note=note, id=id_, place=place, context=context)
+    is_alive = context is not None and _is_live(parts, context)
+    subject = Subject(request=request, note=note, id=id_, place=place, context=context, live=is_alive)
     decided, more = _decided(parts, subject)
     paths = _paths(subject)
     return api.WhyReply(
@@ -97,8 +104,9 @@ def why(parts: Parts, deliverer: Deliverer, request: api.Why) -> api.WhyReply:
         session=context.session if context else "",
         agent=context.agent if context else "",
         harness=context.harness if context else "",
-        live=context is not None and _is_live(parts, context),
+        live=is_alive,
         decided=decided,
+        had_moment=bool(decided) or context is None or _had_moment(parts, subject),
         foreseen=[one for moment in asked for one in _foreseen(parts, deliverer, subject, moment, paths)],
         more=more,
         more_files=0 if request.paths else max(0, len(note.anchors) - len(paths)),
@@ -175,6 +183,30 @@ def _rows(parts: Parts, session: str, agent: str, uid: bytes) -> Iterator[Decide
             yield _row(delivery, left.rule, 0)
 
 
+def _had_moment(parts: Parts, subject: Subject) -> bool:
+    """Whether a moment may have come in the session at which the note could have been told unasked; False only where none did."""
+    note = subject.note
+    is_open_task = note.kind != Kind.TASK or note.priority == Priority.HIGH
+    if note.kind == Kind.DECISION or note.provenance == Provenance.AUTO or not is_open_task or subject.context is None:
+        return False
+    agent = subject.request.agent and subject.context.agent
+    known = (c for c in parts.ledger.contexts_of(subject.context.session) if not agent or c.agent == agent)
+    return any(_may_have_met(one, note) for one in known if one.last_at >= note.created_at)
+
+
+def _may_have_met(context: Context, note: Note) -> bool:
+    """Whether a context that was heard of since the note was recorded had a moment of the note's kind since."""
+    if note.kind == Kind.GOTCHA:
+        seen = (*context.read, *context.edited)
+        elsewhere = (path for _, path in (*context.read_elsewhere, *context.edited_elsewhere))
+        kept = (context.read, context.edited, context.read_elsewhere, context.edited_elsewhere)
+        is_full = max(map(len, kept)) >= limits.CONTEXT_PATHS_MAX  # older ones are forgotten
+        return is_full or not {anchor.path for anchor in note.anchors}.isdisjoint((*seen, *elsewhere))
+    if note.kind == Kind.FINDING:
+        return context.turns > 0
+    return context.epoch > 0 or max(context.started_at, context.bundle_at) >= note.created_at
+
+
 def _row(delivery: Delivery, rule: str, tokens: int) -> DecidedOut:
     return DecidedOut(
         at=iso(delivery.at),
@@ -204,23 +236,22 @@ def _foreseen(
 ) -> Iterator[ForeseenOut]:
     for path in paths if MOMENTS[moment] in FILE_MOMENTS else [""]:
         event = _event(subject, moment, path)
-        known, like = subject.context, None
-        if moment in (Moment.SESSION_START, Moment.SUBAGENT_START):
-            known, like = None, subject.context
-        seen = deliverer.foresee(event, known, like)
+        begins = moment in (Moment.SESSION_START, Moment.SUBAGENT_START)
+        known = None if begins else subject.going_on(moment)
+        seen = deliverer.foresee(event, known, None if known else subject.context)
         with parts.store.read() as snapshot:
             yield _out(parts, snapshot, subject, moment, path, seen)
 
 
 def _event(subject: Subject, moment: str, path: str) -> HookEvent:
     """The event as the session's client would send it."""
-    context, request = subject.context, subject.request
+    context, request = subject.going_on(moment), subject.request
     begins = moment == Moment.SESSION_START  # another session, which is not begun yet
     agent = context.agent if context else ""
     is_new_agent = moment == Moment.SUBAGENT_START
     return HookEvent(
         moment=MOMENTS[moment],
-        harness=context.harness if context else claude.NAME,
+        harness=subject.context.harness if subject.context else claude.NAME,
         session=context.session if context and not begins else "",
         cwd=request.cwd,
         agent=_NEW_AGENT if is_new_agent else "" if begins else agent,
@@ -313,8 +344,8 @@ def _matched(parts: Parts, subject: Subject, seen: Foreseen, view: NoteView) -> 
     if view.note.kind != Kind.GOTCHA:
         return ""
     paths = seen.at_moment.paths
-    if seen.call.event.moment == Moment.SUBAGENT_START and subject.context is not None:
-        parent = parts.ledger.context(subject.context.session, "")
+    if seen.call.event.moment == Moment.SUBAGENT_START and seen.call.event.session:
+        parent = parts.ledger.context(seen.call.event.session, "")
         paths = touched(parent, seen.call.place.scope) if parent else ()
     anchored = {anchor.path for anchor in view.note.anchors}
     return next((path for path in paths if path in anchored), "")
