@@ -1,5 +1,6 @@
 """What every adapter of the ledger's port has to keep; test_ledger.py runs it."""
 
+import msgspec
 import pytest
 
 from memd_daemon.limits import DELIVERIES_AT_HAND_MAX, LEDGER_PAGE_ROWS, REPLY_KEPT_MS
@@ -58,6 +59,15 @@ class LedgerContract:
         assert ledger.context("sx", "") is ledger.context("", "s") is None
         assert {(c.session, c.agent) for c in ledger.contexts()} == {("s", ""), ("s", "x")}
         assert [c.agent for c in ledger.contexts(live_since=8)] == [""]
+
+    def test_contexts_of_a_session_are_put_together(self, ledger: Ledger) -> None:
+        """By themselves or with an answer; what was read of them before is forgotten."""
+        main, agent = Context(session="s"), Context(session="s", agent="x")
+        ledger.put_context(main, agent)
+        assert {one.agent: one for one in ledger.contexts_of("s")} == {"": main, "x": agent}
+        main, agent = (msgspec.structs.replace(one, ended=True) for one in (main, agent))
+        ledger.offer(delivery(b"r"), b"", main, agent)
+        assert (ledger.context("s", ""), ledger.context("s", "x")) == (main, agent)
 
     def test_an_offer_is_answered_the_same_again(self, ledger: Ledger) -> None:
         """A request that comes twice gets its first reply, and counts once."""

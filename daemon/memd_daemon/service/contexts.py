@@ -102,6 +102,42 @@ def _may_end(here: Context, client: Client | None) -> bool:
     return client is None or client.pid == here.client_pid or not _still_there(here)
 
 
+def and_over(
+    ledger: LedgerSnapshot, known: Context | None, main: Context | None, context: Context
+) -> tuple[Context, tuple[Context, ...]]:
+    """The event's context, and the session's agents that are over by the event. ``main``: the session's own.
+
+    All of them are where the session ends, or comes back, be it by a client that takes it up from one that has gone without a
+    word: they lived in that client. One that is taken up again says so itself; what is heard of one while its session is over was
+    on its way when that ended.
+    """
+    if context.agent:
+        is_over = main is not None and main.ended
+        return (msgspec.structs.replace(context, ended=True) if is_over else context), ()
+    if not (context.ended or (known is not None and _comes_back(known, context))):
+        return context, ()
+    agents = (one for one in ledger.contexts_of(context.session) if one.agent and not one.ended)
+    return context, tuple(msgspec.structs.replace(one, ended=True) for one in agents)
+
+
+def _comes_back(known: Context, context: Context) -> bool:
+    was, now = ((one.client_pid, one.client_started) for one in (known, context))
+    return known.ended or bool(known.client_pid and was != now)
+
+
+def is_live(ledger: LedgerSnapshot, context: Context, now_ms: int) -> bool:
+    """Whether the context goes on: neither it nor its session has ended, its client's process is there as far as it is known, and
+    it was heard of within `limits.SESSION_LIVE_MS`."""
+    main = ledger.context(context.session, "") if context.agent else context
+    return context.last_at >= now_ms - limits.SESSION_LIVE_MS and not any(
+        one.ended or _has_gone(one) for one in (context, main) if one is not None
+    )
+
+
+def _has_gone(context: Context) -> bool:
+    return bool(context.client_pid) and not _still_there(context)
+
+
 def _still_there(here: Context) -> bool:
     return is_running(here.client_pid, here.client_started)
 

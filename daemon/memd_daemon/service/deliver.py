@@ -28,6 +28,7 @@ from memd_daemon.service.clients import Client, client_above
 from memd_daemon.service.contexts import (
     IN_FULL,
     PART_DELIVERED,
+    and_over,
     continuing,
     entered,
     is_as_it_was,
@@ -151,8 +152,7 @@ class Deliverer:
     def _understood(self, harness: Harness | None, hook: wire.Hook) -> HookEvent | None:
         if harness is None:
             return None
-        cwd = os.fsdecode(hook.cwd)
-        event = harness.parse(hook.event, hook.stdin, cwd, wire.parse_environment(hook.environment))
+        event = harness.parse(hook.event, hook.stdin, os.fsdecode(hook.cwd), wire.parse_environment(hook.environment))
         return None if event is None else names.heard(event)
 
     def _is_second(
@@ -178,9 +178,10 @@ class Deliverer:
                 context = entered(known, event, call.place, client, self._parts.now_ms())
                 if known is None:
                     context = continuing(ledger, context, event, client, harness.RESUME_FLAGS)
+                main = ledger.context(event.session, "") if event.agent else context
+                context, over = and_over(ledger, known, main, context)
                 settled = list(holds.settled(ledger, call, context))
                 if event.moment == Moment.MEMD_CALL and not hook.is_probe:
-                    main = ledger.context(event.session, "") if event.agent else context
                     self._parts.calls.register(main, context, event, call.pid)
                 answer, delivery, after = self._decide(call, ledger, context, harness)
             reply = harness.render(event, answer)
@@ -191,7 +192,7 @@ class Deliverer:
                 delivery = msgspec.structs.replace(delivery, event=name_of(event, client))
             if not hook.is_probe:
                 is_start = event.moment == Moment.SESSION_START  # it says whose client runs the session by now
-                self._record(delivery, None if is_start else known, after, reply)
+                self._record(delivery, None if is_start else known, (after, *over), reply)
                 for hold, outcome in settled:
                     self._parts.ledger.settle(hold, outcome, self._parts.now_ms())
             if is_told:
@@ -424,13 +425,13 @@ class Deliverer:
         )
         return answer, delivery, context
 
-    def _record(self, delivery: Delivery | None, known: Context | None, context: Context, reply: bytes) -> None:
+    def _record(self, delivery: Delivery | None, known: Context | None, now: Sequence[Context], reply: bytes) -> None:
         if delivery is None:
-            if not is_as_it_was(known, context):
-                self._parts.ledger.put_context(context)
+            if len(now) > 1 or not is_as_it_was(known, now[0]):
+                self._parts.ledger.put_context(*now)
         else:
             self._requests.answered(delivery.request)
-            self._parts.ledger.offer(delivery, reply, context)
+            self._parts.ledger.offer(delivery, reply, *now)
 
     def receipt(self, request: bytes) -> None:
         """The hook has written its answer out: what was offered is delivered, and a bundle is owed no longer."""

@@ -13,6 +13,7 @@ from typing import Final
 from memd_daemon import limits
 from memd_daemon.model.delivery import Context, Hold, HoldOutcome
 from memd_daemon.rules import Decision
+from memd_daemon.service.contexts import is_live
 from memd_daemon.service.moments import Call
 from memd_daemon.service.parts import Parts
 from memd_daemon.store.ledger_port import LedgerSnapshot
@@ -76,9 +77,8 @@ def outcome(parts: Parts, hold: Hold) -> str:
     if hold.outcome != HoldOutcome.OPEN:
         return hold.outcome
     context = parts.ledger.context(hold.session, "")
-    since = parts.now_ms() - limits.SESSION_LIVE_MS
-    is_live = context is not None and not context.ended and context.last_at >= since
-    return HoldOutcome.OPEN if is_live else HoldOutcome.ABANDONED
+    goes_on = context is not None and is_live(parts.ledger, context, parts.now_ms())
+    return HoldOutcome.OPEN if goes_on else HoldOutcome.ABANDONED
 
 
 def counted(parts: Parts) -> dict[str, int]:

@@ -12,6 +12,7 @@ from memd_client import __version__, api
 from memd_daemon import limits
 from memd_daemon.model.words import Provenance
 from memd_daemon.service import holds, policy_told, settings, spool
+from memd_daemon.service.contexts import is_live
 from memd_daemon.service.enrolments import enrolments
 from memd_daemon.service.explain import delivery_out, ids_of, iso
 from memd_daemon.service.hookcounts import HookCounts
@@ -155,7 +156,7 @@ def _people(parts: Parts, snapshot: Snapshot) -> list[dict[str, Any]]:
 
 
 def _sessions(parts: Parts) -> list[dict[str, Any]]:
-    since = parts.now_ms() - limits.SESSION_LIVE_MS
+    now_ms = parts.now_ms()
     return [
         {
             "session": c.session,
@@ -166,8 +167,8 @@ def _sessions(parts: Parts) -> list[dict[str, Any]]:
             "bundle": c.bundle,
             "last": iso(c.last_at),
         }
-        for c in parts.ledger.contexts(live_since=since)
-        if not c.ended
+        for c in parts.ledger.contexts(live_since=now_ms - limits.SESSION_LIVE_MS)
+        if is_live(parts.ledger, c, now_ms)
     ]
 
 

@@ -25,7 +25,7 @@ from memd_daemon.model.words import Kind, Priority, Provenance
 from memd_daemon.rules import NOT_NEAR, UNLISTED, WHY, Candidate, Decision, Situation, detail, sift
 from memd_daemon.service import candidates
 from memd_daemon.service.asker import asker_of
-from memd_daemon.service.contexts import touched
+from memd_daemon.service.contexts import is_live, touched
 from memd_daemon.service.deliver import Deliverer, Foreseen
 from memd_daemon.service.explain import iso
 from memd_daemon.service.moments import FILE_MOMENTS
@@ -156,7 +156,7 @@ def _context_of(ledger: Ledger, session: str, agent: str) -> Context | None:
 
 
 def _is_live(parts: Parts, context: Context) -> bool:
-    return not context.ended and context.last_at >= parts.now_ms() - limits.SESSION_LIVE_MS
+    return is_live(parts.ledger, context, parts.now_ms())
 
 
 # --- what was decided

@@ -1,7 +1,7 @@
 """The port's `Ledger` over ordered tables: what stands in a context is read from rows that each offer and receipt keep up."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -52,8 +52,8 @@ class TableLedger(FlagRows, BurstRows):
         with self.read() as snapshot:
             return snapshot.contexts_of(session)
 
-    def put_context(self, context: Context) -> None:
-        self._keeper.writing(lambda kv: _put_context(kv, context))
+    def put_context(self, context: Context, *others: Context) -> None:
+        self._keeper.writing(lambda kv: _put_contexts(kv, (context, *others)))
         self._remembered.forget_contexts(context.session)
 
     def contexts(self, *, live_since: int = 0) -> Iterator[Context]:
@@ -64,12 +64,11 @@ class TableLedger(FlagRows, BurstRows):
 
     # --- deliveries
 
-    def offer(self, delivery: Delivery, reply: bytes, context: Context | None = None) -> None:
+    def offer(self, delivery: Delivery, reply: bytes, *contexts: Context) -> None:
         """A request that was answered before keeps its first answer."""
 
         def work(kv: Writing) -> None:
-            if context is not None:
-                _put_context(kv, context)
+            _put_contexts(kv, contexts)
             _offer(kv, delivery, reply)
 
         self._keeper.writing(work)
@@ -214,10 +213,11 @@ def _settle(kv: Writing, hold: Hold, outcome: HoldOutcome, at: int) -> None:
         _put_hold(kv, msgspec.structs.replace(known, outcome=outcome, settled_at=at))
 
 
-def _put_context(kv: Writing, context: Context) -> None:
-    if context.client_pid and not context.agent:
-        kv.put(keys.CLIENTS, keys.process_key(context.client_pid, context.client_started), context.session.encode())
-    kv.put(keys.CONTEXTS, keys.context_prefix(context.session, context.agent), _encoder.encode(context))
+def _put_contexts(kv: Writing, contexts: Iterable[Context]) -> None:
+    for context in contexts:
+        if context.client_pid and not context.agent:
+            kv.put(keys.CLIENTS, keys.process_key(context.client_pid, context.client_started), context.session.encode())
+        kv.put(keys.CONTEXTS, keys.context_prefix(context.session, context.agent), _encoder.encode(context))
 
 
 def _page(kv: Reading, table: str, prefix: bytes, below: bytes | None) -> tuple[list[bytes], bytes]:

@@ -94,10 +94,13 @@ class Ledger(LedgerSnapshot, Protocol):
         tables, and the moment is that of the first question that needs one."""
         ...
 
-    def put_context(self, context: Context) -> None: ...
+    def put_context(self, context: Context, *others: Context) -> None:
+        """Each in place of what was known of it, all at once; ``others``: of the same session."""
+        ...
+
     def contexts(self, *, live_since: int = 0) -> Iterator[Context]: ...
-    def offer(self, delivery: Delivery, reply: bytes, context: Context | None = None) -> None:
-        """Records an answer that is about to be sent, and its reply bytes under its request id; with it the context, if given."""
+    def offer(self, delivery: Delivery, reply: bytes, *contexts: Context) -> None:
+        """Records an answer that is about to be sent, and its reply bytes under its request id; with it contexts of its session."""
         ...
 
     def put_asked(self, delivery: Delivery) -> None:
