@@ -324,6 +324,7 @@ class Deliveries(Request, frozen=True):
     REPLY = DeliveriesReply
 
     session: str = ""
+    told: bool = False  # only those in which something was told
     limit: Count = 50
     offset: Count = 0
 

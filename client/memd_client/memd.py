@@ -257,9 +257,12 @@ class Memd:
         request = api.Turns(session=session, turn=turn, limit=limit, offset=offset)
         return self.ask(request, api.TurnsReply)
 
-    def deliveries(self, *, session: str = "", limit: int = 50, offset: int = 0) -> api.DeliveriesReply:
-        """What was told to which agent, newest first."""
-        return self.ask(api.Deliveries(session=session, limit=limit, offset=offset), api.DeliveriesReply)
+    def deliveries(
+        self, *, session: str = "", silent: bool = False, limit: int = 50, offset: int = 0
+    ) -> api.DeliveriesReply:
+        """What was told to which agent, newest first; with ``silent`` also the moments at which all that came up was left out."""
+        request = api.Deliveries(session=session, told=not silent, limit=limit, offset=offset)
+        return self.ask(request, api.DeliveriesReply)
 
     def why(
         self,

@@ -580,6 +580,7 @@ TAIL: Final = 0.99  # the slowest of a hundred: what a user remembers
 # status
 STATUS_STALE_MAX: Final = 200  # flagged notes that are read to know that they stand: a few ms
 STATUS_STATED_LOOKED_AT: Final = 50  # rules, the newest, of which a status says whether they are the user's own words
+STATUS_DELIVERIES_LOOKED_AT: Final = 300  # the newest, of which a status names the last that told something: a few ms
 STATUS_QUEUE_MAX: Final = 10_000  # waiting vectors are counted up to here
 ENROLMENT_TOLD_DAYS: Final = 7  # trust-boundary.md
 SESSION_LIVE_MS: Final = 24 * 3600 * 1000  # without a hook for longer, a session is not listed as live

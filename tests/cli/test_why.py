@@ -178,3 +178,29 @@ def test_what_an_agent_asked_for_is_told_apart(fresh: World) -> None:
     log = fresh.memd("log", note).out.decode()
     assert f"  local  shown by recall, session {SESSION[:8]}…" in log
     assert "shown by show" not in log
+
+
+def test_a_moment_at_which_nothing_was_told_is_no_delivery(told: World) -> None:
+    """It is listed where it is asked for, under a name of its own, and status names the last that told something."""
+    hook(told, "pre_edit.py", "read", "PostToolUse", prompt_id="p2", tool_name="Read", tool_use_id="t2",
+         tool_input={"file_path": str(told.repository / "app.py")})  # fmt: skip
+    hook(
+        told,
+        "prompt_submit.py",
+        "prompt-submit",
+        "UserPromptSubmit",
+        prompt_id="p3",
+        prompt="how long does the importer lock?",
+    )
+    every = told.memd("deliveries", "--silent", "--json").json
+    silent = [one for one in every if not one["notes"]]
+    assert silent
+    assert {one["state"] for one in silent} == {"silent"}
+    shown = told.memd("deliveries", "--json").json
+    assert shown == [one for one in every if one["notes"]]
+    assert "silent" not in told.memd("deliveries").out.decode()
+    assert "  silent  0 tokens  left out: " in told.memd("deliveries", "--silent").out.decode()
+    assert "  silent  0 tokens" in told.memd("deliveries", "--why").out.decode()
+    assert told.memd("status", "--json").json["last_delivery"] == shown[0]
+    assert "told last" in told.memd("status").out.decode()
+    assert "--silent has what was left out" in told.memd("deliveries", "--session", "abc").err

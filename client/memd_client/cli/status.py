@@ -246,7 +246,8 @@ def _ms(seen: dict[str, Any], name: str) -> str:
 
 
 def _last(last: dict[str, Any]) -> list[Part]:
-    notes = " ".join(f"[{note['id']}]" for note in last["notes"]) or "nothing"
+    own = [word for word in ("notices", "policy") if last.get(word)]
+    notes = " ".join([*own, *(f"[{note['id']}]" for note in last["notes"])])
     session = last["session"][:SHOWN_SESSION_CHARS]
     tokens = screen.count(last["tokens"], "token")
     return [f"{_age(last['at'])} at {last['trigger']}, session {session}: {notes} ({tokens}, {last['state']})"]

@@ -18,7 +18,7 @@ SESSION = click.option("--session", default="", metavar="S", help="Only this ses
 SHOWN_TEXT_CHARS = 200  # of a turn in the table; `--json` has it whole
 SHOWN_SESSION_CHARS = 8  # tells sessions apart, as with a commit's digest
 SHOWN_IDS = 10  # of the notes that one rule left out of one answer; then "and n others"
-STATE_STYLES = {"delivered": "green", "offered": "yellow", "asked": "cyan"}
+STATE_STYLES = {"delivered": "green", "offered": "yellow", "asked": "cyan", "silent": "dim"}
 
 
 @command(short_help="What you said.")
@@ -71,15 +71,18 @@ def _turn(turn: api.TurnOut) -> list[Part]:
 
 @command(short_help="What your agents were told.")
 @SESSION
-@click.option("--why", "with_why", is_flag=True, help="With the sentence of each rule that left notes out.")
+@click.option("--silent", is_flag=True, help="Also the moments at which all that came up was left out.")
+@click.option(
+    "--why", "with_why", is_flag=True, help="With the sentence of each rule that left notes out; has --silent."
+)
 @page
-def deliveries(session: str, with_why: bool, limit: int, all_: bool, as_json: bool) -> None:
+def deliveries(session: str, silent: bool, with_why: bool, limit: int, all_: bool, as_json: bool) -> None:
     """What memd told which agent, at what, and what it left out by which rule; newest first. `asked` is what an agent asked for.
 
     `memd why REF` asks about one note. Times are UTC.
     """
     with Memd() as memd:
-        reply = memd.deliveries(session=session, limit=0 if all_ else limit)
+        reply = memd.deliveries(session=session, silent=silent or with_why, limit=0 if all_ else limit)
     if as_json:
         screen.emit(reply.deliveries)
         return
@@ -87,12 +90,13 @@ def deliveries(session: str, with_why: bool, limit: int, all_: bool, as_json: bo
         for delivery in reply.deliveries:
             _tell(delivery)
     else:
-        columns = ("at", "trigger", "session", "state", "tokens", "notes")
+        columns = ("at", "trigger", "session", "state", "cost", "notes")
         screen.table(
-            columns, [_delivery(delivery) for delivery in reply.deliveries], spare=("tokens", "session", "state", "at")
+            columns, [_delivery(delivery) for delivery in reply.deliveries], spare=("cost", "session", "state", "at")
         )
     whom = f"session {session}" if session else "anybody"
-    tell_rest(reply.more, none="" if reply.deliveries else f"nothing was told to {whom} yet")
+    left = "" if silent or with_why else "; --silent has what was left out"
+    tell_rest(reply.more, none="" if reply.deliveries else f"nothing was told to {whom} yet{left}")
 
 
 def _delivery(delivery: api.DeliveryOut) -> list[Part]:
@@ -100,7 +104,7 @@ def _delivery(delivery: api.DeliveryOut) -> list[Part]:
     return [
         *_when(delivery),
         (delivery.state, STATE_STYLES.get(delivery.state, "")),
-        str(delivery.tokens),
+        screen.count(delivery.tokens, "token"),
         _told(delivery) + (f"  left out: {left}" if left else ""),
     ]
 

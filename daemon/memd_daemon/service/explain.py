@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from memd_client import api
 from memd_daemon import errors, limits
@@ -31,6 +31,9 @@ from memd_daemon.service.views import is_outside, view_of
 from memd_daemon.store.port import Snapshot
 
 T = TypeVar("T")
+
+SILENT: Final = "silent"
+"""What the state of a delivery is called whose notes were all left out."""
 
 
 def iso(unix_ms: int) -> str:
@@ -304,9 +307,15 @@ def turn_out(turn: Turn, look: attest.Look) -> api.TurnOut:
 
 def deliveries(parts: Parts, request: api.Deliveries) -> api.DeliveriesReply:
     """What memd told which agent, when and why; and what it left out, by which rule."""
-    found = parts.ledger.deliveries(session=session_begun(parts.ledger, request.session) or None)
+    every = parts.ledger.deliveries(session=session_begun(parts.ledger, request.session) or None)
+    found = (one for one in every if one.notes or not request.told)
     page, more = _page(found, request.limit, request.offset)
     return api.DeliveriesReply(deliveries=[delivery_out(parts, d) for d in page], more=more)
+
+
+def state_of(delivery: Delivery) -> str:
+    """How far an answer came; `silent` of one in which nothing was told."""
+    return delivery.state if delivery.notes else SILENT
 
 
 def delivery_out(parts: Parts, delivery: Delivery) -> api.DeliveryOut:
@@ -319,7 +328,7 @@ def delivery_out(parts: Parts, delivery: Delivery) -> api.DeliveryOut:
         agent=delivery.agent,
         turn=delivery.turn,
         epoch=delivery.epoch,
-        state=delivery.state,
+        state=state_of(delivery),
         held=delivery.held,
         outcome=holds.outcome(parts, held) if held else "",
         notes=[

@@ -29,7 +29,8 @@ def status(parts: Parts, counts: HookCounts, started_ms: int) -> api.StatusReply
         changed = [msgspec.to_builtins(one) for one in settings.changed_from_default(parts, snapshot)]
         model = parts.search.model_id
         waiting = len(snapshot.unembedded(model, limits.STATUS_QUEUE_MAX)) if model else 0
-    last = next(parts.ledger.deliveries(), None)
+    newest = islice(parts.ledger.deliveries(), limits.STATUS_DELIVERIES_LOOKED_AT)
+    last = next((one for one in newest if one.notes), None)
     policies, policy_problems = policy_told.in_status(parts)
     return api.StatusReply(
         daemon=_daemon(parts, started_ms),

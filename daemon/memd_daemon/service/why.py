@@ -27,7 +27,7 @@ from memd_daemon.service import candidates
 from memd_daemon.service.asker import asker_of
 from memd_daemon.service.contexts import is_live, touched
 from memd_daemon.service.deliver import Deliverer, Foreseen
-from memd_daemon.service.explain import iso
+from memd_daemon.service.explain import iso, state_of
 from memd_daemon.service.moments import FILE_MOMENTS
 from memd_daemon.service.names import id_kept
 from memd_daemon.service.parts import Parts
@@ -215,7 +215,7 @@ def _row(delivery: Delivery, rule: str, tokens: int) -> DecidedOut:
         turn=delivery.turn,
         epoch=delivery.epoch,
         told=not rule,
-        state=delivery.state,
+        state=state_of(delivery),
         held=delivery.held and not rule,
         rule=rule,
         says=says_of(rule),
