@@ -1,10 +1,14 @@
 """Notes that cannot both hold, and one of them comes back: nobody is told the one without the other (recall.md, "Conflicts")."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.service.desk import Desk
 from tests.service.test_acts import REASON, endorsed, note, sound
 from tests.service.test_people import Person
+
+Pair = Callable[[Desk], tuple[int, int]]
 
 
 @pytest.fixture
@@ -86,3 +90,52 @@ def test_what_was_recorded_again_agrees_with_the_note_that_comes_back(desk: Desk
     again = desk.remember("The cache lives in tmpfs.", despite=str(old)).id
     desk.act("reinstate", old)
     assert conflicts(desk, old, again) == [[], []]
+
+
+def merged(desk: Desk) -> tuple[int, int]:
+    """(what was taken in, what took it in), once in conflict"""
+    old, new = contradicted(desk)
+    desk.act("reinstate", old)
+    desk.act("resolve", new, by=str(old), resolution="merged", reason=REASON)
+    return old, new
+
+
+def superseded(desk: Desk) -> tuple[int, int]:
+    """(a note that another has taken the place of, what it was revoked for)"""
+    old, new = contradicted(desk)
+    desk.act("supersede", old, by=str(desk.remember("The lamp is red.").id), reason=REASON)
+    return old, new
+
+
+@pytest.mark.parametrize(("made", "back"), [(merged, "release"), (superseded, "unsupersede")])
+def test_what_stands_for_another_contends_once_it_stands_for_itself(desk: Desk, made: Pair, back: str) -> None:
+    """What was taken in speaks through what took it in, and that is in no conflict with itself; what was superseded says nothing."""
+    old, new = made(desk)
+    desk.act("revoke", old, reason="it was moved")
+    assert not any("both cannot hold" in line for line in desk.act("reinstate", old).told)
+    assert conflicts(desk, old, new) == [[], []]
+    done = desk.act(back, old)
+    assert any(f"[{new}] stands too" in line for line in done.told)
+    assert conflicts(desk, old, new) == [[new], [old]]
+    assert sound(desk)
+
+
+@pytest.mark.parametrize(("made", "back"), [(merged, "release"), (superseded, "unsupersede")])
+def test_a_tombstone_contends_with_nothing_before_it_is_held(desk: Desk, made: Pair, back: str) -> None:
+    """Current again and revoked still, it is told as what was believed."""
+    old, new = made(desk)
+    desk.act("revoke", old, reason="it was moved")
+    assert not any("both cannot hold" in line for line in desk.act(back, old).told)
+    assert conflicts(desk, old, new) == [[], []]
+    desk.act("reinstate", old)
+    assert conflicts(desk, old, new) == [[new], [old]]
+
+
+def test_a_correction_that_was_superseded_contends_when_it_stands_again(desk: Desk) -> None:
+    """The two sides are the same, whichever comes back last."""
+    old, new = contradicted(desk)
+    desk.act("supersede", new, by=str(desk.remember("The lamp is red.").id), reason=REASON)
+    desk.act("reinstate", old)
+    assert conflicts(desk, old, new) == [[], []]
+    desk.act("unsupersede", new)
+    assert conflicts(desk, old, new) == [[new], [old]]

@@ -8,7 +8,7 @@ from memd_daemon import errors, limits
 from memd_daemon.frames import told
 from memd_daemon.model import event as ev
 from memd_daemon.model.note import Note
-from memd_daemon.model.words import Provenance
+from memd_daemon.model.words import Currency, Provenance
 from memd_daemon.service.binding import Bound, bound, unbindable
 from memd_daemon.service.case import Case
 from memd_daemon.service.fall import absorb, contend, lift, revoke
@@ -45,7 +45,7 @@ def revoke_(sheet: Sheet, note: Note, case: Case) -> None:
 
 def reinstate(sheet: Sheet, note: Note, case: Case) -> None:
     """It was right after all; anybody may say so. What its revocation raised on others is cleared, and what stands that cannot hold
-    beside it is in conflict with it."""
+    beside it is in conflict with it, if it stands for itself."""
     payload = ev.Reasoned(reason=sheet.text(note.uid, case.reason))
     if not note.revoked:
         sheet.add("reinstated", note, payload)
@@ -53,7 +53,8 @@ def reinstate(sheet: Sheet, note: Note, case: Case) -> None:
         return
     sheet.add("reinstated", note, payload, change="revoked -> held")
     lift(sheet, note, frozenset(r.event for r in note.revocations))
-    contend(sheet, note)
+    if note.currency == Currency.CURRENT:
+        contend(sheet, note)
 
 
 def confirm(sheet: Sheet, note: Note, case: Case) -> None:

@@ -10,7 +10,7 @@ from memd_daemon.service import text
 from memd_daemon.service.acts_shelf import refuse_bringing_back
 from memd_daemon.service.case import Case
 from memd_daemon.service.claim import Claim
-from memd_daemon.service.fall import absorb, lift, supersede
+from memd_daemon.service.fall import absorb, contend, lift, supersede
 from memd_daemon.service.given import refuse_many
 from memd_daemon.service.refs import held_by, holder_of, note_at
 from memd_daemon.service.repos import GLOBAL
@@ -45,6 +45,7 @@ def unsupersede(sheet: Sheet, note: Note, case: Case) -> None:
     payload = ev.ByNote(by=note.superseded_by, reason=sheet.text(note.uid, case.reason))
     sheet.add("unsuperseded", note, payload, change="superseded -> current")
     lift(sheet, note, frozenset(_raised(sheet, note)))
+    _stands_again(sheet, note)
 
 
 def _raised(sheet: Sheet, note: Note) -> set[bytes]:
@@ -65,6 +66,13 @@ def release(sheet: Sheet, note: Note, case: Case) -> None:
     refuse_bringing_back(sheet, note)
     payload = ev.ByNote(by=note.absorbed_by, reason=sheet.text(note.uid, case.reason))
     sheet.add("released", note, payload, change="absorbed -> current")
+    _stands_again(sheet, note)
+
+
+def _stands_again(sheet: Sheet, note: Note) -> None:
+    """Beside what it was said to exclude, if it is held; a revoked one is told as a tombstone, and contends once it is back."""
+    if not note.revoked:
+        contend(sheet, note)
 
 
 def revise(sheet: Sheet, note: Note, case: Case) -> None:

@@ -124,8 +124,8 @@ def lift(sheet: Sheet, note: Note, causes: frozenset[bytes]) -> None:
 
 
 def contend(sheet: Sheet, note: Note) -> None:
-    """A note that comes back is in conflict with what stands and cannot hold beside it: what it was revoked for, what was revoked
-    for it and came back, what it was in conflict with before. Which of them is wrong somebody has to say."""
+    """A note that comes back, held and current, is in conflict with what stands and cannot hold beside it: what it was revoked for,
+    what was revoked for it and came back, what it was in conflict with before. Which of them is wrong somebody has to say."""
     for other in _rivals(sheet.log, note):
         for one, rival in ((note, other), (other, note)):
             if rival.uid not in one.conflicts:
@@ -151,7 +151,7 @@ def _excludes(log: Snapshot, uid: bytes, fallen: bytes) -> bool:
 
 
 def _opposed(log: Snapshot, note: Note) -> set[bytes]:
-    """What it was ever in conflict with: a revocation closed those."""
+    """What it was ever in conflict with: a revocation closed those, or a merger that is undone."""
     payloads = (ev.readable_payload_of(stored.event) for stored in log.events_of(note.uid))
     return {payload.other for payload in payloads if isinstance(payload, ev.ConflictOpened)}
 
