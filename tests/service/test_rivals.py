@@ -109,7 +109,7 @@ def superseded(desk: Desk) -> tuple[int, int]:
 
 @pytest.mark.parametrize(("made", "back"), [(merged, "release"), (superseded, "unsupersede")])
 def test_what_stands_for_another_contends_once_it_stands_for_itself(desk: Desk, made: Pair, back: str) -> None:
-    """What was taken in speaks through what took it in, and that is in no conflict with itself; what was superseded says nothing."""
+    """What was taken in speaks through what took it in, which is in no conflict with itself; what was superseded says nothing."""
     old, new = made(desk)
     desk.act("revoke", old, reason="it was moved")
     assert not any("both cannot hold" in line for line in desk.act("reinstate", old).told)
