@@ -111,6 +111,23 @@ def test_pauses_of_a_day_are_one_line_each_for_whoever_began_them(desk: Desk) ->
     ]
 
 
+def test_a_silence_that_is_prolonged_is_told_from_where_it_began(desk: Desk, tmp_path: Path) -> None:
+    """Or days of it could be made the last hour by one more command before it ends."""
+    change(desk, "pause", "on")
+    desk.clock.ms += 3 * limits.TIME_MS_PER_DAY
+    change(desk, "pause", "2h")
+    assert told(desk.start("s1"))[0].startswith("memd: paused since 2026-03-04 by ")
+    change(desk, "ignore", str(desk.repo), how="add")
+    change(desk, "pause", how="unset")
+    assert told(desk.start("s2"))[0].startswith("memd: paused from 2026-03-04 to 2026-03-07 by ")
+    desk.clock.ms += 3 * limits.TIME_MS_PER_DAY
+    (tmp_path / "plain").mkdir()
+    change(desk, "ignore", str(tmp_path / "plain"), how="add")
+    change(desk, "ignore", how="unset")
+    (line, *_) = told(desk.start("s3"))
+    assert line.startswith("memd: kept out of this repository from 2026-03-07 to 2026-03-10 by the list `ignore`")
+
+
 def test_a_list_that_is_back_at_what_it_was_is_told_where_it_kept_memd_out(desk: Desk, tmp_path: Path) -> None:
     """What was said there was not kept; anywhere else nothing has come of it, and nothing is told."""
     (tmp_path / "plain").mkdir()

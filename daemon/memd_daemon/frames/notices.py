@@ -72,7 +72,7 @@ def stopped(at_ms: int, by: str, started_ms: int) -> str:
 
 
 def paused(change: Change) -> str:
-    """A pause that stands."""
+    """A pause that stands. ``change``: what began it."""
     return PAUSED.format(date=date(change.at), who=who(change.session), still=STILL_TOLD)
 
 

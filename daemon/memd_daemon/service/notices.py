@@ -135,29 +135,36 @@ def bears(key: str) -> bool:
 
 
 def _of_pause(settings: Settings, now_ms: int) -> Iterator[str]:
+    silences = _silences((pause.begun, pause.end) for pause in settings.pauses)
     standing = settings.change(PAUSE, now_ms)
     if standing is not None and not standing.signed:
-        yield words.paused(standing)
+        yield words.paused(silences[-1][0])
         return
-    over = [(pause.begun, pause.end) for pause in settings.pauses if _is_told(pause.begun, pause.end, now_ms)]
-    for by, times in _silences(over):
+    for by, times in _over(silences, now_ms):
         yield words.pause_over(times, by)
 
 
-def _is_told(begun: Change, end_ms: int, now_ms: int) -> bool:
-    """Whether a silence ended not long ago that no signature began."""
-    return not begun.signed and 0 < end_ms <= now_ms < end_ms + limits.NOTICE_TOLD_MS
+_Silence = tuple[Change, int]
+"""What began it, and when it ended (Unix milliseconds); 0: it has not."""
 
 
-def _silences(over: Iterable[tuple[Change, int]]) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """(who, when from and to) of silences that are over, oldest first; one that goes on under the next change is one of both."""
+def _silences(stretches: Iterable[_Silence]) -> list[_Silence]:
+    """Those that no signature began, oldest first; one that goes on under the next change is one, whoever prolonged it."""
+    silences: list[_Silence] = []
+    for begun, end_ms in stretches:
+        if begun.signed:
+            continue
+        goes_on = bool(silences) and silences[-1][1] == begun.at
+        silences.append((silences.pop()[0] if goes_on else begun, end_ms))
+    return silences
+
+
+def _over(silences: Iterable[_Silence], now_ms: int) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """(who, when from and to) of silences that ended not long ago."""
     times: dict[str, list[tuple[int, int]]] = {}
-    for begun, end_ms in over:
-        known = times.setdefault(words.who(begun.session), [])
-        if known and known[-1][1] == begun.at:
-            known[-1] = (known[-1][0], end_ms)
-        else:
-            known.append((begun.at, end_ms))
+    for begun, end_ms in silences:
+        if 0 < end_ms <= now_ms < end_ms + limits.NOTICE_TOLD_MS:
+            times.setdefault(words.who(begun.session), []).append((begun.at, end_ms))
     yield from times.items()
 
 
@@ -166,15 +173,16 @@ def _of_lists(settings: Settings, place: Place, now_ms: int) -> Iterator[str]:
     for key in LISTS:
         stand = settings.stands.get(key)
         change = stand.later if stand is not None else None
-        if change is not None and is_out and _keeps_out(settings, change, place, now_ms):
-            yield words.ignored(change)
-            continue
-        kept_out = [
+        silences = _silences(
             (one.change, one.ended)
             for one in settings.listings
-            if one.change.key == key and _is_told(one.change, one.ended, now_ms) and _is_out_by(one.change, place)
-        ]
-        for by, times in _silences(kept_out):
+            if one.change.key == key and _is_out_by(one.change, place)
+        )
+        if change is not None and is_out and _keeps_out(settings, change, place, now_ms):
+            yield words.ignored(silences[-1][0])
+            continue
+        kept_out = list(_over(silences, now_ms))
+        for by, times in kept_out:
             yield words.ignored_over(key, times, by)
         if change is not None and not kept_out and is_list_told(settings, change, now_ms):
             yield words.list_changed(change)
