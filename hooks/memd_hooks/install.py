@@ -284,7 +284,7 @@ def _settings_addition(request: Request, level: str, path: Path, before: bytes |
         harness=claude.NAME,
         path=path,
         lines=tuple(lines),
-        brief=f"{len({group.command for group in wanted})} hooks{told} into {path}",
+        brief=f"{len({group.command for group in wanted})} hooks ({len(wanted)} entries){told} into {path}",
         before=before,
         after=after,
         base=base,

@@ -58,6 +58,21 @@ def test_recall_into_a_pipe_is_what_an_agent_gets(world: World) -> None:
     assert b"score" in explained[len(piped.out) :]
 
 
+def test_a_recall_of_nothing_says_so_and_explains(world: World) -> None:
+    """No note that bears on nothing comes; what was left out is told with the reason, into a pipe and at a terminal."""
+    world.note("Passwords are hashed with argon2.")
+    answer = b"memd: no notes here bear on that: ask in other words"
+    assert world.memd("recall", "zzzz qqqq").out.startswith(answer)
+    explained = world.memd("recall", "zzzz qqqq", "--explain")
+    reply = world.memd("recall", "zzzz qqqq", "--json").json
+    assert reply["found"] == []
+    assert [f"[{one['id']}] left out: {one['says']}".encode() in explained.out for one in reply["left_out"]] == [
+        True
+    ] * len(reply["left_out"])
+    shown = world.at_terminal("recall", "zzzz qqqq")[1]
+    assert "nothing here bears on that" in shown
+
+
 def test_what_a_command_prints_is_what_the_client_gives(world: World) -> None:
     """`Memd` and `--json` are one contract."""
     note = str(world.note("The two surfaces agree.", "--anchor", "app.py", "--tag", "contract"))
@@ -165,6 +180,11 @@ def test_an_empty_list_names_its_filters(fresh: World) -> None:
         in fresh.memd("list", "--kind", "task", "--provenance", "human", "--revoked").err
     )
     assert "session abc" in fresh.memd("deliveries", "--session", "abc").err
+    assert "`memd remember TEXT`" in fresh.memd("list").err
+    for filtered in ("--revoked", "--kind=task", "--provenance=human"):  # what is recorded now would not be such a one
+        told = fresh.memd("list", filtered).err
+        assert "`memd list --all-scopes`" in told
+        assert "memd remember" not in told
 
 
 def test_what_is_shown_ends_with_its_last_line(world: World) -> None:
@@ -220,6 +240,25 @@ def test_status_has_its_parts_in_both_forms(world: World) -> None:
     text = world.memd("status").out.decode()
     assert f"pid {told['daemon']['pid']}" in text
     assert "fix: run `memd install`" in text
+
+
+def test_status_names_what_is_wrong_and_what_waits_first(fresh: World) -> None:
+    """Right below whether it runs: the rest may be longer than a terminal is high; an absorbed note is no superseded one."""
+    first = str(fresh.note("The port is 8080."))
+    fresh.note("So the proxy listens there too.", "--derived-from", first)
+    fresh.memd("revoke", first, "--reason", "it is 8081")
+    fresh.note("The server is written in Rust.")
+    fresh.note("The server is written in Rust, and always was.", "--same-as", "3")
+    labels = [line.split(" ")[0] for line in fresh.memd("status").out.decode().splitlines() if not line.startswith(" ")]
+    assert labels[:4] == ["memd", "problem", "queue", "store"]
+    store = fresh.memd("status", "--json").json["store"]
+    assert (store["superseded"], store["absorbed"]) == (0, 1)
+    assert "1 absorbed" in fresh.memd("status").out.decode()
+
+
+def test_the_help_of_a_write_names_nothing_that_cannot_be_done(fresh: World) -> None:
+    """Atoms are taken from transcripts, which memd does not keep yet."""
+    assert "--source-ref" not in fresh.memd("remember", "--help").out.decode()
 
 
 def test_verify_and_reindex_find_all_of_it_sound(world: World) -> None:

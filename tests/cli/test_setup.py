@@ -165,11 +165,14 @@ def test_a_repository_without_the_hook_is_told_of(client: World) -> None:
 
 def test_what_is_written_is_one_line_a_file_unless_asked(client: World) -> None:
     """Every line of it with -v."""
-    brief = client.memd("uninstall") and client.memd("install", "--harness", "claude", "--no-git").out.decode()
-    assert "hooks into " + str(client.user_home / ".claude" / "settings.json") in brief
+    client.memd("uninstall")
+    planned = client.memd("install", "--harness", "claude", "--no-git", "--dry-run").out.decode()
+    brief = client.memd("install", "--harness", "claude", "--no-git").out.decode()
     assert "bin/hook" not in brief
-    claimed = int(re.search(r"(\d+) hooks into", brief)[1])  # type: ignore[index]
+    settings = re.escape(str(client.user_home / ".claude" / "settings.json"))
+    claimed, entries = map(int, re.search(rf"(\d+) hooks \((\d+) entries\) into {settings}", brief).groups())  # type: ignore[union-attr]
     assert claimed == len(re.findall(r"^claude [a-z-]+  ok", brief, re.M))  # as many as were fired
+    assert entries == len(re.findall(r"^  \w+.*: .*bin/hook", planned, re.M))
     client.memd("uninstall")
     assert "bin/hook" in client.memd("install", "--harness", "claude", "-v").out.decode()
 
@@ -317,3 +320,11 @@ def test_no_is_an_answer(client: World) -> None:
     code, shown = client.at_terminal("install", answers=[(LEAVE, "n"), ("Write this? [Y/n]: ", "n")])
     assert (code, settings(client)) == (1, OWN)
     assert "Nothing was written" in shown
+
+
+def test_an_uninstall_says_how_the_notes_go(client: World) -> None:
+    """By a command that is still there: the link to it may have gone with the hooks."""
+    client.note("It outlives an uninstall.")
+    out = client.memd("uninstall", PATH="/nowhere").out.decode()
+    (command,) = re.findall(r"`(.+) uninstall --purge` removes them too", out)
+    assert Path(command).is_file()

@@ -8,6 +8,7 @@ import pytest
 
 from memd_client import api
 from memd_daemon import errors, limits
+from memd_daemon.service.tools import Caller, Tools
 from tests.service.desk import Desk
 from tests.service.processes import client
 from tests.service.speaking import ENV_OF, RULE, said, told
@@ -163,3 +164,29 @@ def test_over_mcp_the_answer_names_the_turn(desk: Desk, mcp: Mcp) -> None:
     assert f"  [user-stated, turn {turn}]  {RULE}\n" in mcp.call("recall", query="commit to main")
     linked = mcp.call("link_evidence", ref=1, evidence=[{"turn": turn, "excerpt": "asking me first"}])
     assert linked == "[1] has this evidence"
+
+
+@pytest.mark.parametrize("form", ["{}", "[{}]", " {} "])
+def test_a_tool_takes_a_turn_as_it_takes_a_note(begun: Desk, form: str) -> None:
+    """As a number or as its digits, in brackets or not."""
+    turn = said(begun, RULE)
+    tools = Tools(begun.daemon.parts, begun.plans)
+    caller = Caller(pid=0, cwd=str(begun.repo))
+    for given in (turn, form.format(turn)):
+        evidence = [{"turn": given, "excerpt": RULE}]
+        tools.call("remember", {"content": f"{RULE} So {given!r} says.", "evidence": evidence}, caller)
+    for note in begun.ask(api.ListNotes(cwd=str(begun.repo))).notes:
+        assert [e.turn for e in note.evidence] == [turn]
+
+
+@pytest.mark.parametrize("given", ["", "the last", "-1", -1, "2 3", "\u0662", "9" * 30, "[]"])
+def test_what_is_no_turn_is_refused_in_memd_s_words(begun: Desk, given: str | int) -> None:
+    """And nothing is recorded."""
+    tools = Tools(begun.daemon.parts, begun.plans)
+    with pytest.raises(errors.BadArguments, match="a turn is a number, such as 23, not"):
+        tools.call(
+            "remember",
+            {"content": RULE, "evidence": [{"turn": given, "excerpt": RULE}]},
+            Caller(pid=0, cwd=str(begun.repo)),
+        )
+    assert begun.ask(api.Status()).store["notes"] == 0

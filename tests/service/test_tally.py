@@ -12,7 +12,7 @@ from memd_daemon.service.tally import Tally, Told
 from memd_daemon.store.port import Snapshot
 from tests.service.desk import Desk
 
-ACTS = ("remember", "task", "revoke", "reinstate", "supersede", "done", "promote", "look", "auto")
+ACTS = ("remember", "task", "revoke", "reinstate", "supersede", "absorb", "done", "promote", "look", "auto")
 
 
 def counted(snapshot: Snapshot) -> Told:
@@ -23,7 +23,8 @@ def counted(snapshot: Snapshot) -> Told:
         by_provenance=dict(Counter(n.provenance for n in notes)),
         marks={
             "revoked": sum(n.revoked for n in notes),
-            "superseded": sum(n.currency != "current" for n in notes),
+            "superseded": sum(n.currency == "superseded" for n in notes),
+            "absorbed": sum(n.currency == "absorbed" for n in notes),
             "proposals": sum(len(n.proposals) for n in notes),
             "conflicts": sum(bool(n.conflicts) for n in notes),
             "review": sum(bool(n.flags) for n in notes),
@@ -45,7 +46,7 @@ def act(desk: Desk, what: str, number: int) -> None:
             desk.remember(text, provenance="auto")
         case "task":
             desk.remember(text, kind="task", derived_from=[str(number)] if number > 1 else [])
-        case "supersede":
+        case "supersede" | "absorb":
             desk.act(what, number, by=str(desk.remember(text).id))
         case "revoke" | "reinstate":
             desk.act(what, number, reason="measured")

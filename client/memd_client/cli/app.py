@@ -53,7 +53,7 @@ COMMANDS = {
     "restore-note": (f"{_CLI}.keeping:restore_note", "Bring a note back from the archive."),
     "done": (f"{_CLI}.acts:done", "A task is done."),
     "reopen": (f"{_CLI}.acts:reopen", "A task is open again."),
-    "turns": (f"{_CLI}.told:turns", "What you said, numbered; evidence points at it."),
+    "turns": (f"{_CLI}.told:turns", "What was said to your agents, numbered; evidence points at it."),
     "deliveries": (f"{_CLI}.told:deliveries", "What your agents were told, when and why."),
     "why": (f"{_CLI}.told:why", "Why a note was told, or was not, and what would be decided now."),
     "config": (f"{_CLI}.config:config", "Settings: list, get, set, unset, log."),

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 STATES = ("running", "stopped", "not running", "not answering")
 KINDS = ("directive", "task", "gotcha", "finding", "decision")
 CLASSES = ("human", "agent", "auto")
-COUNTS = ("notes", "events", "commits", "turns", "bytes_on_disk", "revoked", "superseded", "stale", "quarantined")
+COUNTS = (
+    "notes", "events", "commits", "turns", "bytes_on_disk", "revoked", "superseded", "absorbed", "stale", "quarantined",
+)  # fmt: skip
 WAITING = ("proposals", "conflicts", "review", "proposed", "in_conflict", "to_review", "stated", "held")
 OUTCOMES = ("open", "repeated", "changed", "abandoned")
 TOOK = ("sampled", "p50_us", "p99_us", "failures")

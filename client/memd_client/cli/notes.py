@@ -61,7 +61,11 @@ PRIORITY_STYLES = {"high": "bold red", "low": "dim"}
 @click.option("--slug", default="", metavar="S", help="The rule's name, such as validate-tokens-with-leeway.")
 @click.option("--sources", default="", metavar="REF,…", help="The notes that taught it.")
 @click.option(
-    "--source-ref", default="", metavar="L0-…#L2", help="The line of a transcript that an atom was taken from."
+    "--source-ref",
+    default="",
+    metavar="L0-…#L2",
+    hidden=True,
+    help="The line of a transcript that an atom was taken from.",
 )
 @click.option("--distinct", is_flag=True, help="It is another rule than the one it is near to; --why says how.")
 @click.option("--why", default="", metavar="W", help="What made it a rule; kept with it.")
@@ -299,7 +303,7 @@ def _explained(found: api.Found) -> str:
 @click.option("--provenance", default="", metavar="P", help="Only this class: human, agent or auto.")
 @click.option("--all-scopes", is_flag=True, help="Every repository's notes, not only those that hold here.")
 @click.option("--revoked", is_flag=True, help="Those that were found wrong.")
-@click.option("--superseded", is_flag=True, help="Those too whose place a newer note has taken.")
+@click.option("--superseded", is_flag=True, help="Those too that were superseded, absorbed or archived.")
 @page
 def list_(
     kind: str,
@@ -341,9 +345,10 @@ def _none(kind: str, provenance: str, *, all_scopes: bool, revoked: bool) -> str
     """That there is no such note, with the filters that may be why."""
     filters = [f"of kind {kind}"] * bool(kind) + [f"of class {provenance}"] * bool(provenance)
     which = " ".join(["no revoked notes" if revoked else "no notes", *filters])
+    records = "" if filters or revoked else "`memd remember TEXT` records one"
     if all_scopes:
-        return f"{which}: `memd remember TEXT` records one" if not (filters or revoked) else which
-    return f"{which} hold here: `memd list --all-scopes` looks everywhere, `memd remember TEXT` records one"
+        return f"{which}: {records}" if records else which
+    return f"{which} hold here: {', '.join(filter(None, ('`memd list --all-scopes` looks everywhere', records)))}"
 
 
 def _row(note: api.NoteOut) -> list[Part]:

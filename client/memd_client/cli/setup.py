@@ -5,6 +5,7 @@ hook is fired once through the very line that stands in the settings, for instal
 """
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -352,10 +353,16 @@ def uninstall(named: str, level: str, dry_run: bool, purge: bool, as_json: bool)
     _show_refusals([refusal for refusal in done.refusals if refusal not in plan.refusals])
     if not done.refusals:
         over = f" The daemon (pid {stopped}) has stopped." if stopped else ""
-        kept = f" {home} is removed." if purged else f" Your notes stay in {home}." if home.is_dir() else ""
+        kept = f" {home} is removed." if purged else _kept(home) if home.is_dir() else ""
         out = f"memd's hooks are out of {named}; others stay (`memd status`)." if stay else "memd's hooks are out."
         screen.say(f"{screen.spoken(out)}{over}{kept}")
     return EXIT_REFUSED if done.refusals else EXIT_DONE
+
+
+def _kept(home: Path) -> str:
+    """That the notes stay, and how they go: by a command that is there still where the link to it has gone."""
+    command = "memd" if shutil.which("memd") else shlex.quote(str(Path(sys.executable).parent / "memd"))
+    return f" Your notes stay in {home}; `{command} uninstall --purge` removes them too."
 
 
 def _agree_to_purge(home: Path) -> None:

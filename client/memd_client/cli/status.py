@@ -41,10 +41,8 @@ def status(as_json: bool) -> None:
         screen.emit(told)
         return
     for label, parts in _lines(told):
-        screen.say((f"{label:<{LABEL_COLUMNS}}", "dim"), *parts, hang=LABEL_COLUMNS)
-    for problem in told["problems"]:
-        what, fix = screen.spoken(problem["what"]), screen.spoken(problem["fix"])
-        screen.say((f"{'problem':<{LABEL_COLUMNS}}", "bold red"), what, (f"  fix: {fix}", "dim"), hang=LABEL_COLUMNS)
+        style = "bold red" if label == "problem" else "dim"
+        screen.say((f"{label:<{LABEL_COLUMNS}}", style), *parts, hang=LABEL_COLUMNS)
 
 
 def gathered() -> dict[str, Any]:
@@ -146,7 +144,11 @@ def lacks_git_hook(home: Path) -> bool:
 
 
 def _lines(told: dict[str, Any]) -> list[tuple[str, list[Part]]]:
+    """What is wrong and what waits for a person stand first: the rest may be longer than a terminal is high."""
     lines: list[tuple[str, list[Part]]] = [("memd", _daemon(told["daemon"]))]
+    lines += [("problem", _problem(problem)) for problem in told["problems"]]
+    lines += [("queue", [(waits, "yellow")]) for waits in _queue(told["queue"])]
+    lines += [("key", _person(person)) for person in told["people"] if person.get("recent")]
     if told["store"]:
         lines += [("store", _store(told["store"])), ("index", _index(told["index"]))]
     lines += [("hooks", line) for line in _hooks(told)]
@@ -158,13 +160,15 @@ def _lines(told: dict[str, Any]) -> list[tuple[str, list[Part]]]:
         lines.append(("held", [_held(told["holds"])]))
     lines.append(("spool", [_spooled(told["spool"])]))
     lines += [("kept", line) for line in kept.lines(told["kept"], _bytes)]
-    for waits in _queue(told["queue"]):
-        lines.append(("queue", [(waits, "yellow")]))
     lines += [("setting", _setting(setting)) for setting in told["settings"].get("changed", [])]
     lines += [("policy", _policy(file)) for file in told.get("policy", []) if file["counts"]]
     lines += [("session", _session(session)) for session in told["sessions"]]
-    lines += [("key", _person(person)) for person in told["people"]]
+    lines += [("key", _person(person)) for person in told["people"] if not person.get("recent")]
     return lines
+
+
+def _problem(problem: dict[str, str]) -> list[Part]:
+    return [screen.spoken(problem["what"]), (f"  fix: {screen.spoken(problem['fix'])}", "dim")]
 
 
 def _daemon(daemon: dict[str, Any]) -> list[Part]:
@@ -183,7 +187,7 @@ def _store(store: dict[str, Any]) -> list[Part]:
     kinds = ", ".join(f"{count} {kind}" for kind, count in store.get("by_kind", {}).items())
     classes = ", ".join(f"{count} {name}" for name, count in store.get("by_provenance", {}).items())
     told = screen.count(store.get("notes", 0), "note") + (f" ({kinds}; {classes})" if kinds else "")
-    marks = ("revoked", "superseded", "stale", "quarantined")
+    marks = ("revoked", "superseded", "absorbed", "stale", "quarantined")
     fallen = [f"{store[name]} {name}" for name in marks if store.get(name)]
     counts = [screen.count(store.get("events", 0), "event"), screen.count(store.get("turns", 0), "turn")]
     return [", ".join([told, *fallen, *counts, _bytes(store.get("bytes_on_disk", 0))])]

@@ -21,12 +21,12 @@ SHOWN_IDS = 10  # of the notes that one rule left out of one answer; then "and n
 STATE_STYLES = {"delivered": "green", "offered": "yellow", "asked": "cyan", "silent": "dim"}
 
 
-@command(short_help="What you said.")
+@command(short_help="What was said to your agents.")
 @SESSION
 @click.option("--turn", "number", type=click.IntRange(1), metavar="N", help="Only this one, whole.")
 @page
 def turns(session: str, number: int | None, limit: int, all_: bool, as_json: bool) -> None:
-    """What you said to your agents, newest first. The number is what `--evidence TURN:EXCERPT` takes.
+    """What was said to your agents, by you or in your place, newest first. The number is what `--evidence TURN:EXCERPT` takes.
 
     `typed`: your client's own transcript agrees that a person typed it. Only such turns mark words as yours.
     """

@@ -70,6 +70,7 @@ DONE: Final[dict[str, str]] = {
 PROPOSED: Final = "[{id}] proposed, not done: a person endorsed it, and only a person changes it"
 KEPT: Final = "[{id}] as it was"
 
+NO_TURN: Final = 'a turn is a number, such as 23, not "{}"'
 BAD_ARGUMENTS: Final = "The arguments do not fit this tool: {}. Its schema says what it takes."
 
 
@@ -103,6 +104,11 @@ def acted(act: str, id_: int, effect: str, told: Sequence[str]) -> str:
 def misfit(what: str, tags: Sequence[str]) -> str:
     """A refusal of arguments; ``what`` may repeat what the caller wrote."""
     return BAD_ARGUMENTS.format(escape_line(what, tags))
+
+
+def no_turn(given: str, tags: Sequence[str]) -> str:
+    """What was given in the place of a turn's number."""
+    return BAD_ARGUMENTS.format(NO_TURN.format(escape_line(given, tags)))
 
 
 def _ids(ids: Sequence[int]) -> str:

@@ -17,14 +17,14 @@ from memd_daemon.store.port import Snapshot
 
 KIND: Final = "kind "
 PROVENANCE: Final = "provenance "
-MARKS: Final = ("revoked", "superseded", "proposals", "conflicts", "review")
+MARKS: Final = ("revoked", "superseded", "absorbed", "proposals", "conflicts", "review")
 WAITING: Final = {"proposed": "proposals", "in_conflict": "conflicts", "to_review": "flags"}
 """What waits for a person, by the field of a note that says so."""
 
 SPOKEN: Final = "spoken"
 """Rules that words of the user's were bound to and that nobody endorsed: some of them may be the user's words from end to end."""
 
-_Row = tuple[str, str, int, int, int, int, int]
+_Row = tuple[str, str, int, int, int, int, int, int]
 """Kind, class, and one number for each of MARKS."""
 
 
@@ -110,7 +110,8 @@ def _row(note: Note) -> _Row:
         note.kind,
         note.provenance,
         int(note.revoked),
-        int(note.currency != "current"),
+        int(note.currency == "superseded"),
+        int(note.currency == "absorbed"),
         len(note.proposals),
         int(bool(note.conflicts)),
         int(bool(note.flags)),

@@ -5,6 +5,7 @@ agent gets elsewhere, byte for byte. No tool forgets, endorses or edits policy; 
 given all the same the refusal says who may.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from functools import cache
@@ -47,7 +48,7 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Excerpt(Taken, frozen=True):
-    turn: int
+    turn: Ref
     excerpt: str
 
 
@@ -189,7 +190,7 @@ def _remember(tools: Tools, taken: Remember, cwd: str) -> str:
         anchors=taken.anchors,
         proxies=taken.proxies,
         tags=taken.tags,
-        evidence=[(e.turn, e.excerpt) for e in taken.evidence],
+        evidence=_evidence(tools, taken.evidence),
         derived_from=[str(ref) for ref in taken.derived_from],
         contradicts=str(taken.contradicts),
         supersedes=str(taken.supersedes),
@@ -261,8 +262,22 @@ def _revise(tools: Tools, taken: Revise, cwd: str) -> str:
 
 
 def _link_evidence(tools: Tools, taken: LinkEvidence, cwd: str) -> str:
-    evidence = [(e.turn, e.excerpt) for e in taken.evidence]
+    evidence = _evidence(tools, taken.evidence)
     return tools.act(api.Act(cwd=cwd, act="link_evidence", ref=str(taken.ref), evidence=evidence))
+
+
+_TURN: Final = re.compile(r"\[?([0-9]{1,18})\]?")
+
+
+def _evidence(tools: Tools, excerpts: list[Excerpt]) -> list[tuple[int, str]]:
+    """(turn, excerpt) of each; a turn's number may be written as a note's. Raises BadArguments."""
+    found = []
+    for one in excerpts:
+        number = _TURN.fullmatch(str(one.turn).strip())
+        if number is None:
+            raise errors.BadArguments(words.no_turn(str(one.turn), tools.parts.tags))
+        found.append((int(number[1]), one.excerpt))
+    return found
 
 
 TOOLS: Final[dict[str, Tool]] = {
