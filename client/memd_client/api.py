@@ -142,6 +142,7 @@ class RecallReply(msgspec.Struct, frozen=True, kw_only=True):
     text: str  # byte for byte what an agent gets, those rules first
     vectors: str
     policy: list[PolicyRuleOut] = []  # standing rules of policy files that bear on the question
+    left_out: list[LeftOutOut] = []  # the nearest of the notes that do not, each with the reason
 
 
 class Recall(Request, frozen=True):

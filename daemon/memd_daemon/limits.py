@@ -172,7 +172,9 @@ EVIDENCE_OUTLINE_KNOWN_MAX_CHARS: Final = (
 EVIDENCE_QUOTED_MAX: Final = 8  # sentences below one note: more would be longer than the note
 EVIDENCE_ALTERNATIONS_MAX: Final = 6  # between the user's words and the rest: more stripes are not read
 
-# recall, as in recall.md
+# recall, as in recall.md; floors by scripts/calibrate_floor.py: the highest by which stores of 26 and of 330 notes find no less
+RECALL_FLOORS: Final = {"full": (0.12, 0.25), "table": (0.10, 0.20)}  # of a note, of the nearest (service/bearing.py)
+RECALL_NAMED_MAX: Final = 3  # of what was left out, where nothing comes
 TIER_PRIOR: Final = {"system": 1.00, "operator": 0.75, "corroborated": 0.50, "unverified": 0.25}
 CONFIDENCE_START: Final = {"human": 1.0, "agent": 0.7, "auto": 0.4}
 CONFLICT_COST: Final = 0.2  # taken from the note that stood first, once a pair

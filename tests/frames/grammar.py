@@ -9,7 +9,7 @@ below it in stripes, each behind a label in brackets, all filled up to one colum
 import re
 from dataclasses import dataclass, field
 
-OPENING = re.compile(r"memd: (?:\d+ notes?[ ,]|1 auto-captured note |no notes here\.).*")
+OPENING = re.compile(r"memd: (?:\d+ notes?[ ,]|1 auto-captured note |no notes here(?:\.| bear on that: )).*")
 CLOSING = re.compile(
     r"memd: end(?:\.|; (\d+) more qualified and did not fit: ((?:\[\d+\] ?)+)(?:and (\d+) others )?\(.*\)\.)"
 )

@@ -220,11 +220,11 @@ def _ids(ids: list[int]) -> str:
 @click.argument("query")
 @click.option("-k", default=10, show_default=True, type=click.IntRange(1, 100), help="How many.")
 @click.option("--kind", default="", metavar="KIND", help=f"Only this kind: {KINDS}.")
-@click.option("--explain", is_flag=True, help="What each score is made of.")
+@click.option("--explain", is_flag=True, help="What each score is made of, and what was left out.")
 @click.option("--all-scopes", is_flag=True, help="Every repository's notes, not only those that hold here.")
 @click.option("--superseded", is_flag=True, help="Those too whose place a newer note has taken.")
 def recall(query: str, k: int, kind: str, explain: bool, all_scopes: bool, superseded: bool, as_json: bool) -> None:
-    """The notes nearest to QUERY in meaning and words. The query is not stored.
+    """The notes that bear on QUERY, by its words or its meaning, the most trusted of the nearest first. The query is not stored.
 
     Into a pipe it prints byte for byte what an agent gets.
     """
@@ -239,6 +239,7 @@ def recall(query: str, k: int, kind: str, explain: bool, all_scopes: bool, super
         if explain:
             for found in reply.found:
                 screen.say(f"[{found.note.id}] {_explained(found)}")
+            _tell_left_out(reply)
 
 
 def _lay_out(reply: api.RecallReply, explain: bool) -> None:
@@ -265,9 +266,18 @@ def _lay_out(reply: api.RecallReply, explain: bool) -> None:
             screen.say("  ", (_explained(found), "dim"))
     if not reply.found and not reply.policy:
         screen.say(("nothing here bears on that", "dim"))
+        if reply.left_out and not explain:
+            screen.say(("ask in other words; --explain names what came nearest", "dim"))
+    if explain:
+        _tell_left_out(reply)
     if reply.vectors != "full":
         how = "word by word" if reply.vectors else "by words alone"
         screen.say((f"(compared {how}: the model is still loading)", "dim"))
+
+
+def _tell_left_out(reply: api.RecallReply) -> None:
+    for one in reply.left_out:
+        screen.say((f"[{one.id}] left out: {one.says}", "dim"))
 
 
 def _head(note: api.NoteOut) -> list[Part]:

@@ -1,12 +1,33 @@
 """A note that was asked for: header, framed content, and what is known about its ground (model.md, section 3)."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from memd_daemon.frames import stripes, words
+from memd_daemon.frames.envelope import CLOSING
 from memd_daemon.frames.escape import escape_line
 from memd_daemon.frames.lines import ground_lines, standing_lines
 from memd_daemon.limits import TIME_MS_PER_DAY
 from memd_daemon.model.view import NoteView
+
+NOTHING_BEARS: Final = "memd: no notes here bear on that: ask in other words."
+NEAREST: Final = "memd: no notes here bear on that: ask in other words; nearest {ids} (show tells one)."
+LEFT_OUT: Final = {
+    "below-floor": "no word in common with the question, and a cosine of {cosine:.2f} is below {floor:.2f}",
+    "none-near": "no note has a word in common with the question or is near it: a cosine of {cosine:.2f} is below {floor:.2f}",
+}
+"""Why a recall leaves a note out, by rule."""
+
+
+def nothing_bears(nearest: Sequence[int]) -> str:
+    """The answer to a question that no note bears on, without a line end; ``nearest``: ids of those that come nearest to it."""
+    said = NEAREST.format(ids=words.note_ids(nearest)) if nearest else NOTHING_BEARS
+    return f"{said}\n{CLOSING}"
+
+
+def left_out(rule: str, cosine: float, floor: float) -> str:
+    """Why a recall left a note out."""
+    return LEFT_OUT[rule].format(cosine=cosine, floor=floor)
 
 
 def recalled(view: NoteView, now_ms: int, tags: Sequence[str], *, whole: bool = False) -> str:

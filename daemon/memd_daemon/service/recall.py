@@ -1,13 +1,16 @@
 """Recall: found by meaning and words, weighed by trust (recall.md). Queries are not stored."""
 
+from collections.abc import Collection, Iterable, Iterator
+
 from memd_client import api
 from memd_daemon import errors, limits
 from memd_daemon.frames.envelope import bundle
-from memd_daemon.frames.recall import recalled
+from memd_daemon.frames.recall import left_out, nothing_bears, recalled
 from memd_daemon.model.note import Note
 from memd_daemon.model.view import NoteView
 from memd_daemon.model.words import Kind, Provenance, SourceType
 from memd_daemon.service.asker import asker_of
+from memd_daemon.service.bearing import FULL, TABLE, Far, far_of
 from memd_daemon.service.contexts import sessions_of
 from memd_daemon.service.explain import note_out
 from memd_daemon.service.parts import Parts
@@ -23,7 +26,7 @@ from memd_daemon.store.port import Snapshot, Txn
 
 
 def recall(parts: Parts, request: api.Recall) -> api.RecallReply:
-    """The k notes that answer the query best, framed as an agent gets them. Raises EmptyQuery, UnknownWord."""
+    """The k best of the notes that bear on the query, framed as an agent gets them. Raises EmptyQuery, UnknownWord."""
     query = checked_query(request.query)
     if request.kind and request.kind not in list(Kind):
         raise errors.UnknownWord("kind", quoted(request.kind), ", ".join(Kind))
@@ -39,9 +42,12 @@ def recall(parts: Parts, request: api.Recall) -> api.RecallReply:
         is_asked = request.kind in ("", Kind.DIRECTIVE)
         policy = asked(parts, snapshot, None if request.all_scopes else place, query, vector) if is_asked else Asked()
         hits = parts.search.find(query, scopes, limits.RECALL_MAX_K, vector=vector, cold=request.superseded)
-        ranked = _ranked(parts, snapshot, hits, request)[:k]
+        eligible = list(_eligible(snapshot, hits, request))
+        far = far_of([hit for hit, _ in eligible], TABLE if vector is None else FULL)
+        ranked = _ranked(parts, snapshot, eligible, {one.id for one in far})[:k]
         looked = Looked()
         views = [view_of(parts, snapshot, note, place, looked) for _, _, note in ranked]
+        has_notes = bool(views) or _has_notes(snapshot, scopes)
         texts = [recalled(view, parts.now_ms(), parts.tags) for view in views]
         found = [
             api.Found(note=note_out(parts, snapshot, view), text=text, score=score, factors=factors)
@@ -50,27 +56,45 @@ def recall(parts: Parts, request: api.Recall) -> api.RecallReply:
     _first_recalled(parts, views)
     showed(parts, asker, "recall", place, map(row, views, texts))
     used = "full" if vector is not None else "table" if any(h.cosine is not None for h in hits) else ""
-    text = "".join(f"{block}\n" for block in (policy.text, bundle(views, texts)) if block)
+    nearest = [one.id for one in far[: limits.RECALL_NAMED_MAX]]
+    notes = nothing_bears(nearest) if has_notes and not views else bundle(views, texts)
     return api.RecallReply(
-        found=found, text=text, vectors=used, policy=[rule_out(rule, file) for file, rule in policy.rules]
+        found=found,
+        text="".join(f"{block}\n" for block in (policy.text, notes) if block),
+        vectors=used,
+        policy=[rule_out(rule, file) for file, rule in policy.rules],
+        left_out=[_left_out(one) for one in far[:k]],
     )
+
+
+def _has_notes(snapshot: Snapshot, scopes: tuple[str, ...]) -> bool:
+    return any(True for scope in scopes for kind in Kind for _ in snapshot.notes_of_kind(scope, kind))
+
+
+def _left_out(one: Far) -> api.LeftOutOut:
+    return api.LeftOutOut(id=one.id, rule=one.rule, says=left_out(one.rule, one.cosine, one.floor))
 
 
 def _all_scopes(snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(sorted({note.scope for _, note in snapshot.notes()}))
 
 
-def _ranked(
-    parts: Parts, snapshot: Snapshot, hits: list[Hit], request: api.Recall
-) -> list[tuple[float, dict[str, float], Note]]:
-    ranked = []
+def _eligible(snapshot: Snapshot, hits: Iterable[Hit], request: api.Recall) -> Iterator[tuple[Hit, Note]]:
+    """The hits that may come, if they bear on the question."""
     for hit in hits:
         uid = snapshot.uid_of(hit.id)
         note = snapshot.note(uid) if uid else None
         if note is None or note.forgotten or (request.kind and note.kind != request.kind):
             continue
-        if not (note.live or request.superseded):
-            continue
+        if note.live or request.superseded:
+            yield hit, note
+
+
+def _ranked(
+    parts: Parts, snapshot: Snapshot, eligible: Iterable[tuple[Hit, Note]], far: Collection[int]
+) -> list[tuple[float, dict[str, float], Note]]:
+    ranked = []
+    for hit, note in ((hit, note) for hit, note in eligible if hit.id not in far):
         score, factors = weighed(parts, note, hit.relevance, is_stated=is_user_stated(parts, snapshot, note))
         ranked.append((score, factors | {"cosine": hit.cosine or 0.0, "lexical": hit.lexical}, note))
     ranked.sort(key=lambda r: (-r[0], r[2].uid))
