@@ -338,6 +338,8 @@ def test_a_tool_s_file_is_the_one_that_it_names_by_its_own_word(desk: Desk, besi
         ("a  b.py", "a \\u{20}b.py"),
         (" a.py", "\\u{20}a.py"),
         ("a.py ", "a.py\\u{20}"),
+        ("a\u00a0b.py", "a\\u{a0}b.py"),
+        ("a\u3000b.py", "a\\u{3000}b.py"),
         ("a b.py", "a b.py"),
     ],
 )

@@ -1,7 +1,7 @@
 """Stale flags: raised and cleared behind reads, once for each state of a checkout, and what is told of them."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,9 @@ import pytest
 from memd_client import api
 from memd_daemon.errors import StoreFull
 from memd_daemon.model.stale_flag import CLEARED, RAISED, Drift
+from memd_daemon.rules import Candidate
+from memd_daemon.service import candidates
+from memd_daemon.service.repos import place_of
 from tests.service.desk import Desk, desk_at, git
 
 GOTCHA = "add() is called with strings by the importer: keep it duck-typed."
@@ -124,6 +127,28 @@ def test_hooks_flag_each_worktree(desk: Desk, tmp_path: Path) -> None:
         write(desk, CHANGED)
         desk.read("app.py", session=repo.name)
     assert types(desk, ref) == [RAISED, RAISED]
+
+
+def test_checkouts_side_by_side_take_nothing_from_each_other(desk: Desk, tmp_path: Path) -> None:
+    """What is known of a file's notes in three of them stays known by turns, with what was told of their flags: an edit is fast."""
+    note(desk)
+    parts, places = desk.daemon.parts, [place_of(desk.daemon.parts, str(desk.repo))]
+    for name in ("one", "two"):
+        git(desk.repo, "worktree", "add", "-q", str(tmp_path / name))
+        (tmp_path / name / "app.py").write_text(f"{name} = 1\n")
+        places.append(place_of(parts, str(tmp_path / name)))
+
+    def look() -> list[Sequence[Candidate]]:
+        found = []
+        for place in places:
+            with parts.store.read() as snapshot:
+                found.append(candidates.on_paths(parts, snapshot, place, ("s1",), ["app.py"], moved={}))
+            settle(desk)
+        return found
+
+    for _ in range(3):  # until each flag is written
+        look()
+    assert all(one is again for one, again in zip(look(), look(), strict=True))
 
 
 def test_a_flag_that_could_not_be_written_is_tried_again_by_the_next_hook(

@@ -32,7 +32,7 @@ _HIDDEN: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
 _LINE_SPACE: Final = re.compile(r"[ \t\r\n]+")
-_UNEVEN: Final = re.compile(r"[\t\n]|\A +| +\Z|(?<= ) +")
+_UNEVEN: Final = re.compile(r"[^\S ]|\A +| +\Z|(?<= ) +")
 _GOES_ON: Final = re.compile(r":(?=\s|\Z)|(?<=\s)\[")
 _QUOTE_LOOKALIKES: Final = frozenset("\u02ba\u201f\u2033\u3003\u301d\u301e\u301f\uff02")
 _CLOSERS: Final = {
@@ -74,9 +74,9 @@ def escape_line(
 ) -> str:
     """A text of one line inside a line of memd's own: a reason, summary, tag, path, ref or name.
 
-    White space is folded; where it tells one name from another (``folds`` is false) it is shown by its number. Over ``limit``
-    characters (counted before escaping) the line ends with ``…``. ``stops`` are further characters that the place gives a meaning,
-    such as the comma between tags.
+    White space is folded; where it tells one name from another (``folds`` is false) all but one space between words is shown by
+    its number. Over ``limit`` characters (counted before escaping) the line ends with ``…``. ``stops`` are further characters that
+    the place gives a meaning, such as the comma between tags.
     """
     line = _LINE_SPACE.sub(" ", text).strip() if folds else text
     if len(line) > limit:
