@@ -9,7 +9,8 @@ Neither can be seen from outside. What can: how much memory the process has take
 While it has taken more than `limits.TRAFFIC_MAX_BYTES` beyond its least, who is found with such bytes at two looks in a row is let
 go. A client that asks and reads is done long before the second look. libzmq may read as fast as a peer sends, and a look would find
 nothing: so once the process has grown by `limits.TRAFFIC_WATCHED_BYTES` the kernel is told to say who sends between two looks, and
-who did counts as found, unless a message of theirs has ended meanwhile (`heard`).
+who did counts as found, unless a message of theirs has ended meanwhile (`heard`). Until one has, what was sent is kept: who sent
+and is silent at the next look is let go too, else a crowd, or one in gusts, would fill the memory between looks.
 
 **Looks cost nothing while nothing moves.** Once a look finds no bytes on their way, and nobody came and no answer went out since
 the one before, there are no more: the kernel is told to say when bytes come by any of the connections (``epoll``, once for each),
@@ -66,6 +67,7 @@ class Connections:
         self._arrivals = select.epoll() if hasattr(select, "epoll") else None  # closed when this object goes
         self._unarmed: set[int] = set()  # whose bytes would wake nobody
         self._sent: set[int] = set()  # bytes since the last look, and no message of theirs has ended since
+        self._unfinished: set[int] = set()  # bytes before the last look, once it is watched, and none has ended since
         self._rests = False
 
     def __len__(self) -> int:
@@ -87,6 +89,7 @@ class Connections:
     def heard(self, descriptor: int) -> None:
         """A whole message has come by it: what it sent is no message without an end."""
         self._sent.discard(descriptor)
+        self._unfinished.discard(descriptor)
 
     def stir(self) -> None:
         """Something moves: looks begin anew, the first of them soon, since by the second a greedy peer is to be found."""
@@ -128,6 +131,7 @@ class Connections:
         pid = self._pids.pop(descriptor, None)
         self._unarmed.discard(descriptor)
         self._sent.discard(descriptor)
+        self._unfinished.discard(descriptor)
         self._moving.discard(descriptor)
         if pid is not None:
             self._of_pid[pid].pop(descriptor)
@@ -164,13 +168,18 @@ class Connections:
 
     def _let_go_greedy(self) -> None:
         grown_bytes = self._grown_bytes()
-        moving = self._sent.union(descriptor for descriptor in self._pids if _bytes_waiting(descriptor))
-        still, self._moving, self._sent = moving & self._moving, moving, set()
+        sent = self._sent.union(d for d in self._pids if _count_of(d, termios.FIONREAD))
+        moving = sent.union(d for d in self._pids if _count_of(d, termios.TIOCOUTQ))
+        still = self._unfinished | (moving & self._moving)
+        self._moving, self._sent = moving, set()
         if self._has_freed and not still:
             give_heap_back()
             self._has_freed = False
         if grown_bytes > limits.TRAFFIC_WATCHED_BYTES:
             self._arm_all()
+            self._unfinished |= sent
+        else:
+            self._unfinished.clear()
         if grown_bytes > limits.TRAFFIC_MAX_BYTES:
             for descriptor in still:
                 self.let_go(descriptor, "ended a connection that took too much memory")
@@ -241,12 +250,8 @@ def _peer_of(descriptor: int) -> int:
     return int(CREDENTIALS.unpack(told)[0])
 
 
-def _bytes_waiting(descriptor: int) -> bool:
-    """Whether bytes are on their way, to here or to the peer."""
-    return any(_count_of(descriptor, request) for request in (termios.FIONREAD, termios.TIOCOUTQ))
-
-
 def _count_of(descriptor: int, request: int) -> int:
+    """Of the bytes on their way: ``FIONREAD`` those to here, ``TIOCOUTQ`` those to the peer."""
     try:
         return int(COUNT.unpack(fcntl.ioctl(descriptor, request, bytes(COUNT.size)))[0])
     except OSError:

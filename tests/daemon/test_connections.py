@@ -161,6 +161,41 @@ def test_who_sends_between_looks_while_memory_is_short_is_let_go(
             listening.read(descriptor)
 
 
+def test_who_sends_in_gusts_while_memory_is_short_is_let_go(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Silent at every other look, or for good after one gust, as each of a crowd: what was sent is kept until its message ends."""
+    monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 0)
+    took = [limits.TRAFFIC_WATCHED_BYTES + 1]
+    monkeypatch.setattr(connections, "_own_bytes", lambda: took[0])
+    crowd = Connections(listening.path)
+    crowd._least_bytes = 0
+    gusts, whole, later = (listening.one_more() for _ in range(3))
+    for descriptor in (gusts, whole, later):
+        crowd.came(descriptor)
+    crowd.look()
+    for descriptor in (gusts, whole):
+        listening.peers[descriptor].send(b"x")
+    crowd.arrived()
+    crowd.look()
+    for descriptor in (gusts, whole):
+        listening.read(descriptor)
+    crowd.heard(whole)
+    crowd.look()
+    assert listening.is_open(gusts)
+    took[0] = limits.TRAFFIC_MAX_BYTES + 1
+    listening.peers[later].send(b"x")
+    crowd.arrived()
+    crowd.look()
+    assert [listening.is_open(one) for one in (gusts, whole, later)] == [False, True, True]
+    listening.read(later)
+    took[0] = 0
+    crowd.look()
+    took[0] = limits.TRAFFIC_MAX_BYTES + 1
+    crowd.look()
+    assert listening.is_open(later)
+
+
 def test_a_number_that_comes_again_has_no_past(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks come and go by the same few: the next one is not the second look at the one before it."""
     monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 0)
