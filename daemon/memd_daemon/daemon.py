@@ -81,13 +81,10 @@ class Daemon:
     def begin(self) -> None:
         """Loads the rest and the indexes, takes in the spool and looks through the store and the hooks' program, behind the
         first answers."""
-        from memd_hooks import program
-
         later = self.later
         self.parts.search.begin()
         later.begin()
         self._spool.begin()
-        threading.Thread(target=program.renew, args=(self.parts.home,), name="memd-hook", daemon=True).start()
 
     @property
     def later(self) -> "Later":

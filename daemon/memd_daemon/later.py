@@ -4,9 +4,11 @@
 export, the reading of evidence, the patterns of redaction. They come in with this module, which `Daemon.begin` imports once the
 daemon can be found, or whoever asks for one of its verbs sooner. It imports too what others import where they need it, within a
 function: all of a daemon is in memory a moment after its start, and when its files are exchanged under it, it goes on with those
-that it began with.
+that it began with. The modules that bring a library of their own come by themselves: those of the indexes, which begin with the
+daemon, and MCP's server (mcp_door.py), with its first message.
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
@@ -38,6 +40,7 @@ from memd_daemon.service.parts import Parts
 from memd_daemon.service.retention import Retention
 from memd_daemon.service.tools import Tools
 from memd_daemon.service.watch import Watch
+from memd_hooks import program
 
 Handler = Callable[[Any], msgspec.Struct]
 
@@ -65,6 +68,7 @@ class Later:
     def begin(self) -> None:
         self.watch.begin()
         self.retention.begin()
+        threading.Thread(target=program.renew, args=(self._parts.home,), name="memd-hook", daemon=True).start()
 
     def close(self) -> None:
         self.watch.close()

@@ -288,7 +288,7 @@ class Server:
     def _take_nothing(self, identity: bytes, verb: bytes, body: list[bytes]) -> None:
         """What comes while this daemon leaves is its successor's: a client that hears so says it again, a hook keeps its prompt.
 
-        A carrier turns to the successor at once, and so hears it last: it may still be owed answers.
+        A carrier turns to the successor by it, and so hears it last: it may still be owed answers.
         """
         if verb == wire.HOOK:
             self._answer(identity, wire.hook_reply(VERSION, b"", wire.STOPPING))

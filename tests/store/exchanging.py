@@ -20,12 +20,12 @@ from memd_daemon.model.turn import Raised, Turn, Witness
 from memd_daemon.redact import Redactor
 from memd_daemon.service.exchange_place import Place, restore, take_in
 from memd_daemon.store import backup, keys
-from memd_daemon.store.exchange_in import IMPORTED_TURNS
 from memd_daemon.store.exchange_lines import said
 from memd_daemon.store.exchange_out import Outgoing
 from memd_daemon.store.group import GroupStore
 from memd_daemon.store.lmdb_log import LmdbLedger, open_ledger, open_store
 from memd_daemon.store.port import Store
+from memd_daemon.store.turn_rows import IMPORTED
 
 REDACT = Redactor.default().redact
 LOGGED_META = (keys.META_HEAD, keys.META_TURN)
@@ -91,7 +91,7 @@ def rows_of(store: Store) -> dict[str, dict[bytes, bytes]]:
         found[keys.META] = {key: value for key, value in kv.scan(keys.META) if key in LOGGED_META}
     facts = found[keys.SETTINGS]
     found[keys.SETTINGS] = {k: v for k, v in facts.items() if k.startswith((b"repo/", b"commit/"))}
-    assert IMPORTED_TURNS.encode() not in found[keys.SETTINGS]
+    assert IMPORTED.encode() not in found[keys.SETTINGS]
     return found
 
 

@@ -38,6 +38,7 @@ from memd_daemon.model.words import Attestation
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.prompt_text import as_stored
 from memd_daemon.store.port import Snapshot, Txn
+from memd_daemon.store.turn_rows import IMPORTED
 from memd_hooks.harness.transcript import Finding, Lines, Prompt
 from memd_hooks.harness.transcripts import BY_NAME
 
@@ -78,9 +79,7 @@ def attested(parts: Parts, snapshot: Snapshot, turn: Turn) -> Attestation:
 
 def is_imported(snapshot: Snapshot, turn: Turn) -> bool:
     """Whether the turn came by an import: a line of a file that anybody may have written, and no hook's word."""
-    from memd_daemon.store.exchange_in import IMPORTED_TURNS  # later.py says why
-
-    last = snapshot.setting(IMPORTED_TURNS)
+    last = snapshot.setting(IMPORTED)
     return last is not None and turn.number <= int.from_bytes(last, "big")
 
 

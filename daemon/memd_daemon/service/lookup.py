@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from memd_daemon import limits
+from memd_daemon.index.fuse import fuse
 from memd_daemon.service.embedding import EmbedQueue, of_key
 
 if TYPE_CHECKING:
@@ -136,8 +137,6 @@ class Lookup:
 
         ``ahead``: what `ahead` gave for this very query and these scopes, where that was asked.
         """
-        from memd_daemon.index.fuse import fuse
-
         asked = self._everywhere(scopes)
         asked += [COLD + s for s in asked] if cold else []
         ranked = self.by_words(query, asked) if ahead is None else ahead.ranked

@@ -1,14 +1,14 @@
 """The lines of an export taken into a store that nobody else has open: a copy of the one in the home, or a new one.
 
-Whoever puts that store in place does so only once all of it is in (service/exchange_in.py, backup_swap.py), so an import is all or
-nothing; and taking the same lines twice changes nothing.
+Whoever puts that store in place does so only once all of it is in (service/exchange_place.py, backup_swap.py), so an import is all
+or nothing; and taking the same lines twice changes nothing.
 
 **What is believed.** Nothing that a line says of itself. An event has to be the one that its commit names, a text the one that its
 event names, a commit of this store's own chain the next one of that chain; a signature counts by the keys of this store alone, as
 it does everywhere (model/trust.py). Turns, numbers and facts stand in no chain: they are taken only into a store that is new here
 (facts and numbers also into the same one, where nothing stands in their place), and a turn that came so is nobody's typed word
-again (service/attest.py goes by `IMPORTED_TURNS`). Of another store's facts only what it says of its repositories is kept, as its
-word and apart from the table of this one's (theirs.py).
+again (service/attest.py goes by `turn_rows.IMPORTED`). Of another store's facts only what it says of its repositories is kept, as
+its word and apart from the table of this one's (theirs.py).
 
 **What stays out.** A text that the redactor would change cannot be the one that its digest names: the event is kept and the text
 withheld. An event with a secret in a name or a path is withheld itself. Texts of notes that were forgotten here, and texts that
@@ -44,8 +44,6 @@ from memd_daemon.store.group import GroupStore
 from memd_daemon.store.log_read import BROKEN, LogSnapshot, decode_header
 from memd_daemon.store.log_write import LogTxn
 
-IMPORTED_TURNS: Final = "exchange/turns"
-"""The local fact that holds the number of the last turn that came by an import."""
 FORKED: Final = (
     "this commit is another one than the one of its number that is here: both homes went on from one store, and no import makes "
     "those one again"
@@ -257,7 +255,7 @@ class Incoming:
         turn_rows.enter(txn.kv, turn, txn.session_turns(turn.session))
         if line.raised is not None:
             txn.put_raised(turn.number, line.raised)
-        txn.put_setting(IMPORTED_TURNS, keys.number(turn.number))
+        txn.put_setting(turn_rows.IMPORTED, keys.number(turn.number))
         found.turns += 1
 
     def _fact(self, txn: LogTxn, number: int, line: ln.Fact, found: Taken) -> None:

@@ -2,12 +2,16 @@
 
 import zlib
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
 from memd_daemon.model.turn import Turn
 from memd_daemon.store import keys
 from memd_daemon.store.kv import Reading, Writing
+
+IMPORTED: Final = "exchange/turns"
+"""The local fact that holds the number of the last turn that came by an import."""
 
 _encoder = msgspec.msgpack.Encoder()
 
