@@ -419,7 +419,11 @@ def test_a_session_is_ended_by_its_own_client_alone(desk: Desk, tmp_path: Path, 
     ):
         forger = other.hook if by == "another client" else left.pid
         desk.start(pid=own.hook)
+        assert GOTCHA in reason_of(desk.edit("app.py"))
         desk.hook("session-end", desk.payload("SessionEnd", "s1", reason="other"), pid=forger)
+        assert reason_of(desk.edit("app.py")) == ""
+        assert desk.ask(api.Status()).holds["repeated"] == 1, "what came of a hold is not counted by another's end"
+        desk.start(source="clear", pid=own.hook)
         desk.prompt("it is mine now", prompt_id="p2", pid=forger)
         context = desk.daemon.parts.ledger.context("s1", "")
         assert context is not None

@@ -253,13 +253,13 @@ def test_the_first_outcome_stays(desk: Desk) -> None:
 def test_the_same_words_by_another_tool_are_another_edit(desk: Desk) -> None:
     """The call is its tool and its input."""
     note(desk)
-    for tool, use in (("Edit", "toolu_1"), ("NotebookEdit", "toolu_2")):
+    for tool, use in (("Edit", "toolu_1"), ("Write", "toolu_2")):
         payload = desk.payload(
             "PreToolUse",
             "s1",
             prompt_id="p1",
             tool_name=tool,
-            tool_input={"file_path": str(desk.repo / "app.py"), "new_source": "b"},
+            tool_input={"file_path": str(desk.repo / "app.py"), "content": "b"},
             tool_use_id=use,
         )
         desk.hook("pre-edit", payload)

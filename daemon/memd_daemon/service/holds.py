@@ -64,6 +64,8 @@ def _of_edit(call: Call, hold: Hold) -> HoldOutcome | None:
 def _is_over(event: HookEvent, context: Context, hold: Hold) -> bool:
     if event.moment == Moment.PROMPT_SUBMIT:
         return hold.agent == event.agent and hold.turn != context.turn
+    if event.moment == Moment.SESSION_END and not context.ended:  # another's word for it
+        return False
     return event.moment in _ENDS or hold.agent == event.agent
 
 

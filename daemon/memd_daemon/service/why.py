@@ -186,8 +186,8 @@ def _rows(parts: Parts, session: str, agent: str, uid: bytes) -> Iterator[Decide
 def _had_moment(parts: Parts, subject: Subject) -> bool:
     """Whether a moment may have come in the session at which the note could have been told unasked; False only where none did."""
     note = subject.note
-    is_open_task = note.kind != Kind.TASK or note.priority == Priority.HIGH
-    if note.kind == Kind.DECISION or note.provenance == Provenance.AUTO or not is_open_task or subject.context is None:
+    is_quiet_task = note.kind == Kind.TASK and note.priority != Priority.HIGH
+    if note.kind == Kind.DECISION or note.provenance == Provenance.AUTO or is_quiet_task or subject.context is None:
         return False
     agent = subject.request.agent and subject.context.agent
     known = (c for c in parts.ledger.contexts_of(subject.context.session) if not agent or c.agent == agent)
