@@ -147,7 +147,8 @@ def _lines(told: dict[str, Any]) -> list[tuple[str, list[Part]]]:
     """What is wrong and what waits for a person stand first: the rest may be longer than a terminal is high."""
     lines: list[tuple[str, list[Part]]] = [("memd", _daemon(told["daemon"]))]
     lines += [("problem", _problem(problem)) for problem in told["problems"]]
-    lines += [("queue", [(waits, "yellow")]) for waits in _queue(told["queue"])]
+    for waits in _queue(told["queue"]):
+        lines.append(("queue", [(waits, "yellow")]))
     lines += [("key", _person(person)) for person in told["people"] if person.get("recent")]
     if told["store"]:
         lines += [("store", _store(told["store"])), ("index", _index(told["index"]))]
