@@ -57,19 +57,32 @@ def behind() -> set[str]:
     return loaded("from memd_daemon import lifecycle, later")
 
 
-def within_functions(module: str) -> Iterator[str]:
-    """memd's own modules that a module imports when one of its functions is called."""
+def tree_of(module: str) -> ast.Module:
     spec = find_spec(module)
     assert spec is not None
     assert spec.origin is not None
-    for function in ast.walk(ast.parse(Path(spec.origin).read_text())):
+    return ast.parse(Path(spec.origin).read_text())
+
+
+def imports(part: ast.AST) -> Iterator[tuple[str, list[str]]]:
+    """memd's own modules from which anything is imported in this part of a module, each with what."""
+    for one in ast.walk(part):
+        if isinstance(one, ast.ImportFrom) and one.module and one.module.startswith("memd_"):
+            yield one.module, [f"{one.module}.{alias.name}" for alias in one.names]
+
+
+def is_package(module: str) -> bool:
+    spec = find_spec(module)
+    return spec is not None and spec.submodule_search_locations is not None
+
+
+def within_functions(module: str) -> Iterator[str]:
+    """Those that a module imports when one of its functions is called."""
+    for function in ast.walk(tree_of(module)):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            for one in ast.walk(function):
-                if isinstance(one, ast.ImportFrom) and one.module and one.module.startswith("memd_"):
-                    yield one.module
-                    if find_spec(one.module).submodule_search_locations:  # type: ignore[union-attr]  # as it stands there
-                        inner = (f"{one.module}.{alias.name}" for alias in one.names)
-                        yield from (name for name in inner if find_spec(name))
+            for source, names in imports(function):
+                yield source
+                yield from (name for name in names if is_package(source) and find_spec(name))
 
 
 @pytest.mark.parametrize("name", [*LATER, *HEAVY])
@@ -90,3 +103,16 @@ def test_what_is_imported_within_functions_is_in_too(behind: set[str]) -> None:
     put_off = {name for module in behind if module.startswith("memd_") for name in within_functions(module)}
     assert {"memd_daemon.service.remember", "memd_daemon.ground.shapes.table"} <= put_off
     assert put_off - behind <= BY_THEMSELVES
+
+
+def test_threads_that_import_at_once_do_not_wait_for_one_another(at_start: set[str], behind: set[str]) -> None:
+    """A package that imports its own modules is entered by itself alone: whoever came in by one of them would hold what it waits
+    for, and the interpreter ends that with half a module."""
+    ours = sorted(module for module in behind if module.startswith("memd_"))
+    sources = {module: [source for source, _ in imports(tree_of(module))] for module in ours}
+    packages = [f"{module}." for module in ours if module not in at_start and is_package(module)]
+    rings = [ring for ring in packages if any(source.startswith(ring) for source in sources[ring.removesuffix(".")])]
+    assert rings == ["memd_daemon.evidence."]
+    for ring in rings:
+        outside = [module for module in ours if not f"{module}.".startswith(ring)]
+        assert not [module for module in outside if any(source.startswith(ring) for source in sources[module])]
