@@ -432,6 +432,10 @@ class SettingSigned(Refused):
     """You signed `{}` on {}, so only you change it: say it again with `--sign`, at your own terminal."""
 
 
+class SettingsChurned(Refused):
+    """Settings were changed {} times within a day without your signature, so `{}` can be taken back, and otherwise only be changed by you: say it again with `--sign`, at your own terminal."""  # noqa: E501
+
+
 class SettingLocked(Refused):
     """`{}` is set by the policy file {}, and stays as it is. If the file is yours, edit it and sign it with `memd policy sign`; else ask whoever owns it."""  # noqa: E501
 

@@ -452,6 +452,7 @@ SETTING_TURNS_MIN_DAYS: Final = 1
 SETTING_TURNS_MAX_DAYS: Final = 3_650  # ten years
 SETTING_PAUSE_MIN_MS: Final = 60 * 1000
 SETTING_PAUSE_MAX_MS: Final = 365 * 24 * 3600 * 1000  # a longer one has no end that anybody waits for
+SETTINGS_UNSIGNED_MAX: Final = 200  # changes in a day: a list that is filled one by one, and back; 20 ms to read again
 SETTING_LISTED_MAX: Final = 100  # repositories in one list
 SETTING_NAME_MAX_CHARS: Final = 100  # of a mistyped one that are compared
 SETTING_NEAR_SHARE: Final = 0.5  # of a mistyped key, in common with the one that was probably meant

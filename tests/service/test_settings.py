@@ -431,3 +431,22 @@ def test_settings_survive_a_restart_and_a_rebuild(desk: Desk) -> None:
     desk.daemon.parts.known_settings.hold_fast({})  # forgets what it kept
     assert desk.ask(api.Settings(key="hold")).settings == [setting]
     assert setting.value == "off"
+
+
+def test_settings_are_changed_without_a_signature_only_so_often(desk: Desk, person: Person) -> None:
+    """Each change is read again with every later one: a model that flaps one slows no hook down. Taking back and signing go on."""
+    for n in range(limits.SETTINGS_UNSIGNED_MAX // 2):
+        for how in ("set", "unset"):
+            desk.clock.ms += 1
+            change(desk, "hold" if n % 2 else "pause", *(["off" if n % 2 else "on"] if how == "set" else []), how=how)
+    for key, value in (("pause", "on"), ("ignore", "."), ("hold", "off")):
+        with pytest.raises(errors.SettingsChurned):
+            change(desk, key, value)
+    signed(desk, person, "hold", "off")
+    desk.clock.ms += limits.TIME_MS_PER_DAY
+    change(desk, "pause", "on")
+    desk.clock.ms -= limits.TIME_MS_PER_DAY
+    assert change(desk, "pause", how="unset").effect == "applied"
+    assert change(desk, "pause", "off").effect == "kept"
+    with pytest.raises(errors.SettingsChurned):
+        change(desk, "pause", "on")

@@ -12,7 +12,7 @@ from tests.service.desk import Desk
 FLAG = re.compile(r"`--[a-z-]+")
 WITHOUT_A_TOOL = (
     "SourceUnknown", "TranscriptsNotKept", "OnlyOnLadder", "SlugWrong", "SlugTaken", "SourcesNeeded", "LevelWhyNeeded", "NearRule",
-    "SettingSigned",
+    "SettingSigned", "SettingsChurned",
 )  # fmt: skip
 """What no tool of MCP is refused with: it takes no level, and changes no setting."""
 

@@ -20,6 +20,7 @@ from typing import Final
 
 import msgspec
 
+from memd_daemon import limits
 from memd_daemon.model import event as ev
 from memd_daemon.model import fold
 from memd_daemon.model.event import Stored
@@ -105,6 +106,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     pauses: tuple[Pause, ...] = ()
     listings: tuple[Listing, ...] = ()
     heads: tuple[bytes, ...] = ()  # events that no later change of a setting names as parent
+    unsigned_at: tuple[
+        int, ...
+    ] = ()  # when the newest unsigned changes came, in fold order: `limits.SETTINGS_UNSIGNED_MAX`
 
     @property
     def is_default(self) -> bool:
@@ -138,6 +142,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """What stood on a list at a moment, also one that is over by now, as its changes made it."""
         stood = [one for one in self.listings if one.change.key == key and one.change.at <= at_ms]
         return stood[-1].listed if stood else ()
+
+    def has_room(self, now_ms: int) -> bool:
+        """Whether one more unsigned change can come: each is read again with every later one, so a loop of them would slow every
+        hook down for good."""
+        day_ms, newest = limits.TIME_MS_PER_DAY, self.unsigned_at
+        return len(newest) < limits.SETTINGS_UNSIGNED_MAX or abs(now_ms - newest[0]) >= day_ms
 
     def unsigned(self, now_ms: int) -> list[Change]:
         """The unsigned changes that stand, in the order of `KEYS`."""
@@ -199,6 +209,9 @@ def step(settings: Settings, stored: Stored, store: bytes) -> tuple[Settings, Ch
     event = stored.event
     heads = tuple(sorted({*settings.heads, event.uid} - set(event.parents)))
     settings = msgspec.structs.replace(settings, heads=heads)
+    if not stored.signed:
+        unsigned_at = (*settings.unsigned_at, event.at)[-limits.SETTINGS_UNSIGNED_MAX :]
+        settings = msgspec.structs.replace(settings, unsigned_at=unsigned_at)
     change = _change(stored, store)
     if change is None:
         return settings, None, Effect.NONE
@@ -257,23 +270,31 @@ def _same(known: Change | None, change: Change) -> bool:
 
 
 def _pauses(pauses: tuple[Pause, ...], change: Change) -> tuple[Pause, ...]:
-    """A change ends the pauses that stood; a signed one is ended by a signature alone."""
-    ended = tuple(
+    """A change ends the pauses that stood; a signed one is ended by a signature alone.
+
+    Whatever ended one ended all before it that no signature began: behind an unsigned change, of which there may be thousands, only
+    those are looked at that come after the last one that has ended.
+    """
+    first = len(pauses)
+    while first and (change.signed or not pauses[first - 1].ended):
+        first -= 1
+    ended = (
         msgspec.structs.replace(pause, ended=max(change.at, 1))
         if not pause.ended and (change.signed or not pause.begun.signed)
         else pause
-        for pause in pauses
+        for pause in pauses[first:]
     )
-    return ended if change.value is None else (*ended, Pause(begun=change))
+    begun = () if change.value is None else (Pause(begun=change),)
+    return (*pauses[:first], *ended, *begun)
 
 
 def _listings(listings: tuple[Listing, ...], change: Change) -> tuple[Listing, ...]:
-    """A change ends the stretch of the one before it."""
-    ended = tuple(
-        msgspec.structs.replace(one, ended=max(change.at, 1)) if not one.ended and one.change.key == change.key else one
-        for one in listings
-    )
-    return (*ended, Listing(change=change))
+    """A change ends the stretch of the one before it, the newest of its key."""
+    for at in range(len(listings) - 1, -1, -1):
+        if listings[at].change.key == change.key:
+            ended = msgspec.structs.replace(listings[at], ended=max(change.at, 1))
+            return (*listings[:at], ended, *listings[at + 1 :], Listing(change=change))
+    return (*listings, Listing(change=change))
 
 
 def locked(settings: Settings, locks: Mapping[str, Change]) -> Settings:

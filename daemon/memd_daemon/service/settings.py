@@ -136,7 +136,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     sign: bool
 
     def is_news(self, settings: Settings, now_ms: int) -> bool:
-        """Whether it would change anything. Raises SettingLocked, SettingSigned."""
+        """Whether it would change anything. Raises SettingLocked, SettingSigned, SettingsChurned."""
         name = self.key.name
         if name in settings.locks:
             raise errors.SettingLocked(name, settings.locks[name].surface)
@@ -144,14 +144,18 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         if standing is not None and standing.signed and not self.sign:
             raise errors.SettingSigned(name, words.date(standing.at))
         if standing is None or not text:
-            return standing is not None or bool(text)
-        return standing.value != self.key.read(text) or (self.sign and not standing.signed)
+            is_news = standing is not None or bool(text)
+        else:
+            is_news = standing.value != self.key.read(text) or (self.sign and not standing.signed)
+        if is_news and text and not self.sign and not settings.has_room(now_ms):
+            raise errors.SettingsChurned(limits.SETTINGS_UNSIGNED_MAX, name)
+        return is_news
 
 
 def change(parts: Parts, plans: PlanBook, request: api.ChangeSetting) -> api.ChangedSetting:
     """Carries out one change, or gives the plan of a signed one.
 
-    Raises UnknownSetting, BadSetting, NotIgnorable, SettingSigned, SettingLocked, NoKey; then nothing is recorded.
+    Raises UnknownSetting, BadSetting, NotIgnorable, SettingSigned, SettingsChurned, SettingLocked, NoKey; then nothing is recorded.
     """
     key = _key(request.key)
     wanted = Wanted(key=key, make=_make(parts, key, request), sign=request.sign)
