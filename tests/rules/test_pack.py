@@ -222,6 +222,26 @@ def test_a_later_correction_is_one_too() -> None:
     assert rules(decide(make_now(Moment.READ), [old, huge])) == {1: "correction-first", 2: "budget"}
 
 
+@pytest.mark.parametrize(
+    ("fallen", "correction", "waits"),
+    [
+        ({}, {"corrects": (1,)}, False),
+        ({}, {"corrects": (1,), "provenance": "human"}, True),
+        ({"replaced_by": 2}, {}, True),
+    ],
+)
+def test_what_a_person_struck_through_waits_for_nothing_that_nobody_stands_behind(
+    fallen: dict[str, Any], correction: dict[str, Any], waits: bool
+) -> None:
+    """Only for what that person named in its place, or what a person endorsed: what agents write against it may be any number."""
+    struck = TombstoneView(revoked_at=MARCH_4, reason="it was wrong", signed=True)
+    old = make_one(1, **{**GOTCHA, **fallen, "tombstone": struck})
+    new = make_one(2, **{**GOTCHA, **correction, "content": "word " * 900})
+    told = decide(make_now(Moment.READ), [old, new])
+    assert ids(told) == ([] if waits else [1])
+    assert rules(told) == {2: "budget"} | ({1: "correction-first"} if waits else {})
+
+
 def test_a_tombstone_costs_its_own_line_and_not_what_it_buries() -> None:
     """The summary is what it quotes, however long the content was."""
     long = make_one(1, **GOTCHA, revoked="it was wrong", content="word " * 1500)

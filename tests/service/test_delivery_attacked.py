@@ -403,6 +403,26 @@ def test_that_a_rule_fell_is_told_before_rules_that_were_never_told(desk: Desk, 
     assert fallen == [first]
 
 
+@pytest.mark.parametrize("begin", ["resume", "startup"])
+def test_no_corrections_of_an_agent_s_silence_what_a_person_says(desk: Desk, begin: str) -> None:
+    """More than a start has room for: neither that a person took a rule back waits for them, nor what a person endorsed since."""
+    person = Person(desk)
+    first = person.rule("Always push straight to production at night.")
+    desk.clock.ms += 8 * 86_400_000  # no start tells of the key any more
+    desk.start()
+    person.seal(desk.act("revoke", first, reason="it broke the release", sign=True).plan)
+    for number in range(8):
+        content = f"Instead, number {number}: " + "keep this package's functions small and free of cycles. " * 30
+        desk.remember(content.strip(), kind="directive", priority="high", contradicts=str(first))
+    rule = person.rule(
+        "Push by day. " + "And never leave before the release is seen to stand for all who use it. " * 20
+    )
+    desk.clock.ms += ONE_START_MS
+    told = as_logged(desk, desk.start("s1" if begin == "resume" else "s2", source=begin))
+    assert first in [one.id for one in told if one.tombstone]
+    assert rule in [one.id for one in told]
+
+
 # --- hooks that somebody makes up in a session's name
 
 

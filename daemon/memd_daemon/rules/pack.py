@@ -25,7 +25,7 @@ from memd_daemon.frames import envelope
 from memd_daemon.frames.digest import rendering_digest
 from memd_daemon.frames.push import renderings
 from memd_daemon.limits import BYTES_PER_TOKEN, LEFT_OUT_IDS_MAX, REVOKED_DIRECTIVES_MAX_TOKENS
-from memd_daemon.model.view import NoteView, Weight
+from memd_daemon.model.view import Weight
 from memd_daemon.model.words import Kind
 from memd_daemon.rules.order import is_revoked_directive, place
 from memd_daemon.rules.situation import Candidate, Chosen, Situation
@@ -276,7 +276,7 @@ def _corrections(notes: Sequence[_Note]) -> dict[int, list[_Note]]:
     """Revoked note's id -> the notes here that correct it and hold themselves."""
     by_id = {note.view.id: note for note in notes}
     found: dict[int, list[_Note]] = {}
-    for old, new in _links([note.view for note in notes]):
+    for old, new in _links([note.candidate for note in notes]):
         found.setdefault(old, []).append(by_id[new])
     return found
 
@@ -284,20 +284,28 @@ def _corrections(notes: Sequence[_Note]) -> dict[int, list[_Note]]:
 def corrections_of(fallen: Iterable[Candidate], among: Sequence[Candidate]) -> list[Candidate]:
     """Those ``among`` candidates that correct one of the ``fallen`` ones."""
     ids = {one.view.id for one in fallen}
-    new = {new for old, new in _links([one.view for one in among]) if old in ids}
+    new = {new for old, new in _links(among) if old in ids}
     return [one for one in among if one.view.id in new]
 
 
-def _links(views: Sequence[NoteView]) -> Iterator[tuple[int, int]]:
-    """(id of a revoked note, id of one that corrects it and holds itself), of those here."""
-    by_id = {view.id: view for view in views}
-    links = [(view.id, view.replaced_by) for view in views if view.revoked and view.replaced_by]
-    links += [(old, view.id) for view in views for old in view.corrects]
+def _links(candidates: Sequence[Candidate]) -> Iterator[tuple[int, int]]:
+    """(id of a revoked note, id of one that corrects it and holds itself), of those here.
+
+    What a person struck through waits only for what that person named in its place, or endorsed since: else any number of notes
+    that agents write against it would keep it from being told, and come before what is endorsed.
+    """
+    by_id = {one.view.id: one for one in candidates}
+    links = [(one.view.id, one.view.replaced_by) for one in candidates if one.view.revoked and one.view.replaced_by]
+    links += [(old, one.view.id) for one in candidates for old in one.view.corrects if _counts(by_id.get(old), one)]
     return (
         (old, new)
         for old, new in links
-        if old in by_id and new in by_id and by_id[old].revoked and not by_id[new].revoked
+        if old in by_id and new in by_id and by_id[old].view.revoked and not by_id[new].view.revoked
     )
+
+
+def _counts(fallen: Candidate | None, correction: Candidate) -> bool:
+    return fallen is not None and (correction.endorsed or not fallen.endorsed)
 
 
 def _turns(notes: Sequence[_Note], corrections: dict[int, list[_Note]]) -> list[_Note]:
