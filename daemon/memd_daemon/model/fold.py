@@ -74,10 +74,7 @@ def trace(events: Iterable[Stored]) -> list[tuple[Stored, str]]:
 
 def step(note: Note | None, stored: Stored) -> tuple[Note | None, Effect]:
     """The note after one event that comes next in fold order."""
-    try:
-        payload = ev.payload_of(stored.event)
-    except (msgspec.ValidationError, msgspec.DecodeError):
-        payload = None
+    payload = ev.readable_payload_of(stored.event)
     if stored.signed and stored.event.actor != Actor.HUMAN:
         stored = msgspec.structs.replace(stored, signed=False)
     if payload is None or (not stored.signed and needs_signature(note, stored.event, payload)):

@@ -233,10 +233,7 @@ def _change(stored: Stored, store: bytes) -> Change | None:
         return None
     if not is_time(event.at):
         return None
-    try:
-        payload = ev.payload_of(event)
-    except (msgspec.ValidationError, msgspec.DecodeError):
-        return None
+    payload = ev.readable_payload_of(event)
     key = KEYS.get(payload.key) if isinstance(payload, ev.SettingChanged) else None
     if key is None or not isinstance(payload, ev.SettingChanged):
         return None

@@ -1,7 +1,7 @@
 """The calls of hooks by their request ids: under what each is kept until its receipt, and which were answered before.
 
-A hook whose answer was lost asks again under its own id, of this daemon or of the next one. Not thread-safe by a lock: each step
-is one of a dict's own, and two calls of one id are one event.
+A hook whose answer was lost asks again under its own id, of this daemon or of the next one. Safe to call from any thread without
+a lock, since each step is one of a dict's own; only `answered`, which lets old ones go, is for one thread at a time.
 """
 
 import time
