@@ -27,8 +27,8 @@ def notice_lines() -> dict[str, str]:
 
     two = [change("budget.prompt", "100"), change("hold", "off", "s1")]
     return {
-        "stopped by a session": notices.stopped(MARCH_4, notices.who("s1"), LATER),
-        "stopped": notices.stopped(MARCH_4, notices.who(""), MARCH_4),
+        "stopped by a session": notices.stopped([(MARCH_4, LATER)], notices.who("s1")),
+        "stopped": notices.stopped([(MARCH_4, MARCH_4)], notices.who("")),
         "paused": notices.paused(change("pause", "on", "s1")),
         "a pause that is over": notices.pause_over([(MARCH_4, LATER)], notices.who("")),
         "a pause of one day": notices.pause_over([(MARCH_4, MARCH_4 + 1)], notices.who("s1")),

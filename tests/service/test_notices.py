@@ -1,5 +1,6 @@
 """What a session is told of memd itself at its start, and how often."""
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,14 @@ def told(out: str) -> list[str]:
 def restarted(desk: Desk) -> None:
     """Another daemon of the same home finds what the last one left."""
     desk.daemon.close()
+    mark = desk.home / "run" / "stopped"
+    with contextlib.suppress(FileNotFoundError):
+        mark.rename(mark.with_name("later"))
     desk.daemon = Daemon.open(desk.home)
     desk.daemon.parts.store.await_look()
     object.__setattr__(desk.daemon.parts, "now_ms", desk.clock)
+    with contextlib.suppress(FileNotFoundError):
+        mark.with_name("later").rename(mark)
     notices.take_in_stop(desk.daemon.parts)  # by the clock of the test
     desk.daemon.parts.search.load_words()
     desk._verbs = desk.daemon.handlers(lambda: None)
@@ -256,6 +262,33 @@ def test_a_stop_is_told_once_memd_runs_again(desk: Desk) -> None:
     assert told(desk.start("s3")) == [line]
     desk.clock.ms += 1
     assert desk.start("s4") == ""
+
+
+def test_a_second_stop_does_not_hide_the_first(desk: Desk) -> None:
+    """Days without memd, then a stop of a moment by the same model or by nobody that is known: those days are told."""
+    desk.start("s1")
+    stop(desk, env=SESSION)
+    desk.clock.ms += 2 * limits.TIME_MS_PER_DAY
+    restarted(desk)
+    restarted(desk)  # killed before it took the mark away
+    (line,) = told(desk.start("s2"))
+    assert "stopped from 2026-03-04 to 2026-03-06 by a command in an AI session" in line
+    desk.clock.ms += 1
+    stop(desk)
+    restarted(desk)
+    assert told(desk.start("s3")) == [
+        line,
+        "memd: stopped on 2026-03-06 by a command of no known AI session, not signed by the user: "
+        "nothing was told in that time.",
+    ]
+    desk.clock.ms += 1
+    stop(desk, env=SESSION)
+    restarted(desk)
+    assert "stopped 2 times between 2026-03-04 and 2026-03-06 by a command in an AI" in told(desk.start("s4"))[0]
+    desk.clock.ms += limits.NOTICE_TOLD_MS
+    restarted(desk)
+    (desk.home / "run" / "stopped").unlink()
+    assert len(told(desk.start("s5"))) == 1
 
 
 def test_a_restart_is_no_announced_stop(desk: Desk) -> None:

@@ -66,9 +66,9 @@ def span(times: Sequence[tuple[int, int]]) -> str:
     return f"{count}between {first} and {last}" if count else f"from {first} to {last}"
 
 
-def stopped(at_ms: int, by: str, started_ms: int) -> str:
-    """A deliberate stop, once memd runs again. ``by``: as `who` says it."""
-    return STOPPED.format(span=span([(at_ms, started_ms)]), who=by)
+def stopped(times: Sequence[tuple[int, int]], by: str) -> str:
+    """Deliberate stops, once memd runs again. ``times``: as `span` takes them; ``by``: as `who` says it."""
+    return STOPPED.format(span=span(times), who=by)
 
 
 def paused(change: Change) -> str:

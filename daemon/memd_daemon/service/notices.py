@@ -1,7 +1,8 @@
 """What a session is told of memd itself at its start: stops, unsigned settings, new keys. The words stand in frames/notices.py.
 
 - A **stop** is marked in `run/stopped` with who asked for it; the next daemon takes the mark in and tells of it for a day after its
-  own start, to every main context whose start bundle falls into that day.
+  own start, to every main context whose start bundle falls into that day. Those of one day are told together: a second stop, of a
+  second, is no way to hide the days of the first.
 - An unsigned **pause** or **list** that keeps memd silent at the place is told for as long as it does, and for a day after, since
   what was said in that time was not kept. Any other place is told of a list for a day, unless it is what it was a day before. The
   other unsigned settings are told while they stand.
@@ -35,15 +36,15 @@ from memd_daemon.service.names import id_kept
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place
 from memd_daemon.service.terms import directory_of
-from memd_daemon.store.port import Snapshot
+from memd_daemon.store.port import Snapshot, Txn
 
 if TYPE_CHECKING:
     from memd_daemon.service.enrolments import Enrolled
 
 log: Final = logging.getLogger("memd.notices")
 
-_STOPPED: Final = "notice/stopped"
-"""Setting: the last deliberate stop that a daemon has found marked."""
+_STOPS: Final = "notice/stops"
+"""Setting: the deliberate stops that daemons have found marked, as far as they are told; `_Stops` by who asked for them."""
 
 
 class Notices(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,6 +235,15 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     started: int = 0
 
 
+class _Stops(msgspec.Struct, frozen=True, kw_only=True):
+    """Stops that are told as one: since when (UTC, Unix ms), until memd ran again after the last, and how many they are."""
+
+    since: int
+    started: int
+    last: int  # when the last of them was
+    times: int = 1
+
+
 def mark_stop(home: Path, stop: Stop) -> None:
     """Marks a deliberate stop, so that no hook starts the next daemon. Raises nothing: a full disk keeps no daemon alive."""
     with contextlib.suppress(OSError):
@@ -252,10 +262,34 @@ def take_in_stop(parts: Parts) -> None:
     if marked is None:
         return
     stop = msgspec.structs.replace(marked, session=id_kept(marked.session), started=parts.now_ms())
+
+    def work(txn: Txn) -> None:
+        known = _known_stops(txn, stop.started)
+        by = words.who(stop.session)
+        known[by] = _and_one(known.get(by), stop)
+        txn.put_setting(_STOPS, msgspec.msgpack.encode(known))
+
     try:
-        parts.store.write(lambda txn: txn.put_setting(_STOPPED, msgspec.msgpack.encode(stop)))
+        parts.store.write(work)
     except errors.MemdError as refusal:  # a daemon that cannot write still answers
         log.warning("a stop could not be taken in: %s", refusal.code)
+
+
+def _and_one(before: _Stops | None, stop: Stop) -> _Stops:
+    """With one more; the same where a daemon that took it in was killed before it took the mark away."""
+    if before is None:
+        return _Stops(since=stop.at, started=stop.started, last=stop.at)
+    times = before.times + (stop.at != before.last)
+    return _Stops(since=min(before.since, stop.at), started=stop.started, last=stop.at, times=times)
+
+
+def _known_stops(snapshot: Snapshot, now_ms: int) -> dict[str, _Stops]:
+    """Those that are told still, by who asked for them."""
+    try:
+        known = msgspec.msgpack.decode(snapshot.setting(_STOPS) or b"", type=dict[str, _Stops])
+    except msgspec.MsgspecError:
+        return {}
+    return {by: stops for by, stops in known.items() if now_ms < stops.started + limits.NOTICE_TOLD_MS}
 
 
 def _marked(home: Path) -> Stop | None:
@@ -280,12 +314,5 @@ def _is_time(unix_ms: int) -> bool:
 
 
 def _of_stop(snapshot: Snapshot, now_ms: int) -> Iterator[str]:
-    raw = snapshot.setting(_STOPPED)
-    if raw is None:
-        return
-    try:
-        stop = msgspec.msgpack.decode(raw, type=Stop)
-    except msgspec.MsgspecError:
-        return
-    if now_ms < stop.started + limits.NOTICE_TOLD_MS:
-        yield words.stopped(stop.at, words.who(stop.session), stop.started)
+    for by, stops in _known_stops(snapshot, now_ms).items():
+        yield words.stopped([(stops.since, stops.started)] * stops.times, by)
