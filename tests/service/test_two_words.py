@@ -126,6 +126,14 @@ def test_calls_that_a_gateway_numbers_anew_are_calls_of_their_own(desk: Desk) ->
     assert GOTCHA in told(desk.edit("app.py", use="call_0", prompt_id="p2"))
 
 
+def test_ids_with_spaces_are_told_apart(desk: Desk) -> None:
+    """What the one ends with and the other begins with makes no event of two."""
+    desk.remember(GOTCHA, kind="gotcha", anchors=["app.py"])
+    assert GOTCHA in told(desk.edit("app.py", use="call 1", prompt_id="2"))
+    desk.start(source="compact")
+    assert GOTCHA in told(desk.edit("app.py", use="call", prompt_id="1 2"))
+
+
 def test_a_first_answer_that_failed_leaves_it_to_the_second(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever went wrong: what was not answered was not told."""
     desk.remember(GOTCHA, kind="gotcha", anchors=["app.py"])

@@ -90,7 +90,7 @@ def _key(event: HookEvent, client: Client | None) -> Key | None:
         case Moment.PROMPT_SUBMIT:
             own = event.prompt_id and event.prompt_id + _digest(event.prompt.encode("utf-8", "surrogatepass"))
         case Moment.READ | Moment.PRE_EDIT:
-            own = event.tool_use_id and f"{event.tool_use_id} {event.prompt_id} {_digest(event.tool_input)}"
+            own = event.tool_use_id and "\0".join((event.tool_use_id, event.prompt_id, _digest(event.tool_input)))
         case Moment.SUBAGENT_START:
             own = f"{event.agent} {event.prompt_id}"  # an agent may be taken up again in a later turn
         case _:
