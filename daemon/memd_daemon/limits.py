@@ -40,9 +40,7 @@ BUDGET_SUBAGENT_TOKENS: Final = 600  # one subagent's start
 BUDGET_SUBAGENTS_TURN_TOKENS: Final = 4000  # all subagents of one turn together
 REVOKED_DIRECTIVES_MAX_TOKENS: Final = 300  # tombstones stand last at a start, and may not crowd out rules
 LEFT_OUT_IDS_MAX: Final = 10  # then "and k others"
-WARNINGS_ALIKE_MAX: Final = (
-    5  # of one kind on one note, the others are counted: enough of them would leave room for no other kind
-)
+WARNINGS_ALIKE_MAX: Final = 5  # of one kind on one note, the others are counted: they would leave room for no other kind
 RENDERING_DIGEST_BYTES: Final = 16
 GATE_COSINE: Final = 0.53  # unnormalized similarity at which a note may interrupt a prompt (scripts/calibrate_gate.py)
 GATE_TABLE_COSINE: Final = 0.33  # the same for the token table's vectors, whose cosines are lower throughout
