@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.service.desk import Desk
+from memd_daemon import limits
+from tests.service.desk import Desk, context_of
 from tests.service.test_acts import REASON, endorsed, note, sound
 from tests.service.test_people import Person
 
@@ -139,3 +140,26 @@ def test_a_correction_that_was_superseded_contends_when_it_stands_again(desk: De
     assert conflicts(desk, old, new) == [[], []]
     desk.act("unsupersede", new)
     assert conflicts(desk, old, new) == [[new], [old]]
+
+
+def test_a_loop_of_contradictions_floods_neither_an_answer_nor_a_start(desk: Desk, person: Person) -> None:
+    """A note that falls and comes back again and again: a few of its rivals are named, the others counted; what a person endorsed
+    keeps its words, its frame and its place whatever is said against it, and reads as often."""
+    rule = endorsed(desk, person, "Deploys go out on Tuesdays.", kind="directive")
+    old = desk.remember("The cache lives in tmpfs.", kind="directive").id
+    for n in range(limits.WARNINGS_ALIKE_MAX + 3):
+        desk.remember(f"Deploys go out on day {n} of the month.", contradicts=str(rule), reason=REASON)
+        desk.remember(f"The cache lives on disk {n}.", contradicts=str(old), reason=REASON)
+        desk.act("revoke", rule, reason=REASON)
+        done = desk.act("reinstate", old)
+        desk.act("reinstate", rule)
+    assert len(done.told) == limits.WARNINGS_ALIKE_MAX + 1
+    assert done.told[-1] == f"[{old}] is in conflict with 3 more notes: show [{old}] has them"
+    assert len(note(desk, old).conflicts) == limits.WARNINGS_ALIKE_MAX + 3
+    lines = context_of(desk.start()).splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith(f"[{rule}]"))
+    assert lines[first] == f"[{rule}] DIRECTIVE (standing rule from the user — follow it): Deploys go out on Tuesdays."
+    assert first < next(n for n, line in enumerate(lines) if line.startswith(f"[{old}]"))
+    assert sum("in conflict with" in line for line in lines) == 2 * (limits.WARNINGS_ALIKE_MAX + 1)
+    assert note(desk, rule).state.belief == "held"
+    assert sound(desk)

@@ -72,6 +72,10 @@ def in_conflict(id_: Id, other: Id) -> str:
     return f"note [{other}] stands too, and both cannot hold: [{id_}] and [{other}] are in conflict until somebody settles it"
 
 
+def in_more_conflicts(id_: Id, count: int) -> str:
+    return f"[{id_}] is in conflict with {count} more notes: show [{id_}] has them"
+
+
 # --- only a person can
 
 

@@ -7,7 +7,7 @@ supersedes what a person endorsed is kept beside it, in an open conflict.
 
 from collections.abc import Iterable
 
-from memd_daemon import errors
+from memd_daemon import errors, limits
 from memd_daemon.frames import told
 from memd_daemon.model import event as ev
 from memd_daemon.model.ids import NO_UID
@@ -126,11 +126,14 @@ def lift(sheet: Sheet, note: Note, causes: frozenset[bytes]) -> None:
 def contend(sheet: Sheet, note: Note) -> None:
     """A note that comes back, held and current, is in conflict with what stands and cannot hold beside it: what it was revoked for,
     what was revoked for it and came back, what it was in conflict with before. Which of them is wrong somebody has to say."""
-    for other in _rivals(sheet.log, note):
+    rivals, id_ = _rivals(sheet.log, note), sheet.id_of(note)
+    for other in rivals:
         for one, rival in ((note, other), (other, note)):
             if rival.uid not in one.conflicts:
                 sheet.follow("conflict_opened", one, ev.ConflictOpened(other=rival.uid, detected_by="reinstate"))
-        sheet.told.append(told.in_conflict(sheet.id_of(note), sheet.id_of(other)))
+    sheet.told += [told.in_conflict(id_, sheet.id_of(other)) for other in rivals[: limits.WARNINGS_ALIKE_MAX]]
+    if left := len(rivals[limits.WARNINGS_ALIKE_MAX :]):
+        sheet.told.append(told.in_more_conflicts(id_, left))
 
 
 def _rivals(log: Snapshot, note: Note) -> list[Note]:
