@@ -9,9 +9,7 @@ from typing import Final
 CONTENT_MAX_BYTES: Final = 8 * 1024  # one claim; what is longer is a document
 SUMMARY_MAX_CHARS: Final = 160  # what a tombstone quotes on one line
 LINE_MAX_CHARS: Final = 160  # every other free text that stands in a line of memd's own
-GIVEN_MAX_CHARS: Final = (
-    128 * 1024
-)  # of a content or a reason as it is given: redacted in 50 ms, and no key takes so much out
+GIVEN_MAX_CHARS: Final = 128 * 1024  # of a content or a reason as given: redacted in 50 ms, more than keys take out
 REASON_MAX_BYTES: Final = 2 * 1024  # `show` has room for it; a line shows its first LINE_MAX_CHARS
 PUSHABLE_MAX_TOKENS: Final = 500  # a longer directive or gotcha could never arrive in its budget
 TAGS_MAX: Final = 20  # a header line stays a line
@@ -59,9 +57,7 @@ GROUND_DEADLINE_MS: Final = (
     20  # a status that takes longer is told as "changed since — verify" now, and truly next time
 )
 SHEBANG_MAX_BYTES: Final = 200  # a first line that names its interpreter does so in a few dozen
-SYNTAX_FILE_MAX_BYTES: Final = (
-    1024 * 1024
-)  # of source; longer is made by a program, and 20,000 lines are read in 150 ms
+SYNTAX_FILE_MAX_BYTES: Final = 1024 * 1024  # of source: 20,000 lines are read in 150 ms; longer is a program's
 SYNTAX_READ_BYTES: Final = 2 * 1024  # handed to the parser at once, and copied for each text that is taken of a node
 SYNTAX_STEPS_MAX: Final = (
     50_000  # looks of the parser at whether to go on: 5,000 to a MiB of code, ten times that if broken
@@ -82,9 +78,7 @@ VALUE_CUT_CHARS: Final = (
 NUMBER_MAX_CHARS: Final = 200  # of one literal that is compared by its value; beyond it is text
 LINES_LOOKED_AT_MAX: Final = 1_000  # windows of one file hashed to find a stretch of lines again, the nearest first
 LINES_HASHED_MAX_BYTES: Final = 4 * 1024 * 1024  # in these together: 10 ms
-PARSED_BYTES_PER_MS: Final = (
-    3 * 1024
-)  # of source, at least: what takes longer than there is time is looked at behind the answer
+PARSED_BYTES_PER_MS: Final = 3 * 1024  # of source, at least; what there is no time for waits behind the answer
 GIT_DEADLINE_S: Final = 5.0  # a git call off the hook path
 GIT_HISTORY_DEADLINE_S: Final = (
     60.0  # of reading a whole history behind the answers: a million commits take a few seconds
