@@ -3,7 +3,8 @@
 The protocol is memd_client.wire's. One thread owns the socket: it only receives, hands over and sends, and sleeps where there is
 nothing to do. Each request runs on a worker thread, so that a write that waits for the disk, or a model run, holds nobody else up.
 A message of an MCP client is handed on (mcp_door.py) and holds no worker here while it waits for its answer.
-`ping`, `status`, `stop` and `fired` have a thread of their own and never queue behind work. What waits for a worker waits in a
+`ping` and `stop` have a thread of their own, and so have `status` and `fired`: none of them queues behind work, and no ping behind
+a status, which may wait for what comes in behind a start: who is not answered is taken for wedged. What waits for a worker waits in a
 bounded queue with a turn for each peer (fair.py); a request that it has no room for is refused at once. A message over the wire's
 bounds is dropped together with its connection. A peer that does not read its answers loses them (a ROUTER drops what it cannot
 queue); it stalls nobody. connections.py holds how many peers there may be, and what they may hold.
@@ -52,8 +53,10 @@ CONNECTION_EVENTS: Final = "inproc://memd-connections"
 EVENT: Final = struct.Struct("=Hi")
 """What libzmq tells of a connection: which of its events, and the descriptor."""
 
-AT_ONCE: Final = frozenset({"ping", "status", "stop", "fired"})
-"""Verbs that never queue behind work."""
+AT_ONCE: Final = frozenset({"ping", "stop"})
+"""Verbs that wait for nothing."""
+OF_ITSELF: Final = frozenset({"status", "fired"})
+"""Verbs that tell of the daemon, also where its workers are busy."""
 
 STATUSES: Final = {"refused": wire.REFUSED, "usage": wire.USAGE, "unreachable": wire.STOPPING}
 
@@ -75,12 +78,14 @@ class Server:
         self._mcp = mcp
         self._underway = underway or Underway()
         workers = ThreadPoolExecutor(limits.WORKER_THREADS, thread_name_prefix="memd-work")
-        at_once = ThreadPoolExecutor(1, thread_name_prefix="memd-status")
-        self._pools = (workers, at_once)
+        at_once = ThreadPoolExecutor(1, thread_name_prefix="memd-ping")
+        of_itself = ThreadPoolExecutor(1, thread_name_prefix="memd-status")
+        self._pools = (workers, at_once, of_itself)
         self._work: Lane[Work] = Lane(limits.WORKER_THREADS, on_thread_of(workers), limits.PEER_IN_HAND_MAX)
         self._at_once: Lane[Work] = Lane(1, on_thread_of(at_once))
+        self._of_itself: Lane[Work] = Lane(1, on_thread_of(of_itself))
         self._carried: Lane[Carry] = Lane(limits.MCP_IN_HAND_MAX, lambda carry, finish: carry(finish))
-        self._lanes: tuple[Lane[Any], ...] = (self._at_once, self._work, self._carried)
+        self._lanes: tuple[Lane[Any], ...] = (self._at_once, self._of_itself, self._work, self._carried)
         self._done: queue.SimpleQueue[tuple[Lane[Any], bytes, bytes, list[bytes] | None]] = queue.SimpleQueue()
         self._bell = Bell()
         self._leave_by: float | None = None  # monotonic seconds: when a stop waits no longer
@@ -283,7 +288,8 @@ class Server:
         if verb == wire.MCP:
             return self._carried, partial(self._carry, body, pid)
         name = verb.decode("ascii")
-        return self._at_once if name in AT_ONCE else self._work, partial(self._serve_verb, name, body, pid)
+        lane = self._at_once if name in AT_ONCE else self._of_itself if name in OF_ITSELF else self._work
+        return lane, partial(self._serve_verb, name, body, pid)
 
     def _take_nothing(self, identity: bytes, verb: bytes, body: list[bytes]) -> None:
         """What comes while this daemon leaves is its successor's: a client that hears so says it again, a hook keeps its prompt.

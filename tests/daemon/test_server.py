@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from memd_client import link, wire, zmtp
+from memd_client import api, link, wire, zmtp
 from memd_client.address import Address
 from memd_client.carried import Carried, carried_request, parse_carried_reply
 from memd_daemon import limits
@@ -236,6 +236,28 @@ def test_one_peers_flood_delays_another_by_a_turn() -> None:
         wire.USAGE,
     }  # of the hook, and of a verb that there is not
     assert before <= 2 * limits.WORKER_THREADS
+
+
+@pytest.mark.parametrize("verb", ["status", "fired"])
+def test_no_ping_waits_for_a_status(verb: str) -> None:
+    """At a start a status waits for its own modules: a daemon that is asked one would be taken for wedged, and ended."""
+    gate, came = threading.Event(), threading.Event()
+
+    def slow(_: object) -> api.FiredReply:
+        came.set()
+        assert gate.wait(60)
+        return api.FiredReply(fired={}, took_us={})
+
+    served = Served(lambda *_: b"", lambda _: None)
+    served.server._handlers |= {verb: slow, "ping": lambda _: api.FiredReply(fired={}, took_us={})}
+    with ThreadPoolExecutor(1) as beside:
+        asked = beside.submit(served.ask, *wire.request(verb.encode(), wire.EMPTY_BODY))
+        assert came.wait(30)
+        pinged = served.ask(*wire.request(wire.PING, wire.EMPTY_BODY))
+        gate.set()
+        answers = [pinged, asked.result()]
+    served.close()
+    assert [isinstance(answer, wire.Reply) and answer.status == wire.DONE for answer in answers] == [True, True]
 
 
 def test_what_there_is_no_room_for_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
