@@ -3,11 +3,11 @@
 The protocol is memd_client.wire's. One thread owns the socket: it only receives, hands over and sends, and sleeps where there is
 nothing to do. Each request runs on a worker thread, so that a write that waits for the disk, or a model run, holds nobody else up.
 A message of an MCP client is handed on (mcp_door.py) and holds no worker here while it waits for its answer.
-`ping` and `stop` have a thread of their own, and so have `status` and `fired`: none of them queues behind work, and no ping behind
-a status, which may wait for what comes in behind a start: who is not answered is taken for wedged. What waits for a worker waits in a
-bounded queue with a turn for each peer (fair.py); a request that it has no room for is refused at once. A message over the wire's
-bounds is dropped together with its connection. A peer that does not read its answers loses them (a ROUTER drops what it cannot
-queue); it stalls nobody. connections.py holds how many peers there may be, and what they may hold.
+`ping` and `stop` have a thread of their own, and so have `status` and `fired`: none of them queues behind work, and no ping
+behind a status, which may wait for what comes in behind a start: who is not answered is taken for wedged. What waits for a worker
+waits in a bounded queue with a turn for each peer (fair.py); a request that it has no room for is refused at once. A message over
+the wire's bounds is dropped together with its connection. A peer that does not read its answers loses them (a ROUTER drops what
+it cannot queue); it stalls nobody. connections.py holds how many peers there may be, and what they may hold.
 """
 
 import contextlib
