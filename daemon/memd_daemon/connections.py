@@ -68,6 +68,7 @@ class Connections:
         self._unarmed: set[int] = set()  # whose bytes would wake nobody
         self._sent: set[int] = set()  # bytes since the last look, and no message of theirs has ended since
         self._unfinished: set[int] = set()  # bytes before the last look, once it is watched, and none has ended since
+        self._is_watched = False  # the process had grown by the last look
         self._rests = False
 
     def __len__(self) -> int:
@@ -121,6 +122,8 @@ class Connections:
         pid = _peer_of(descriptor)
         self._pids[descriptor] = pid
         self._unarmed.add(descriptor)
+        if self._is_watched:  # it may have sent more than a greeting before the kernel is told to say so
+            self._sent.add(descriptor)
         self._of_pid.setdefault(pid, {})[descriptor] = None
         if len(self._pids) > _connections_max():
             _, most = max(self._of_pid.items(), key=lambda pair: len(pair[1]))
@@ -175,7 +178,8 @@ class Connections:
         if self._has_freed and not still:
             give_heap_back()
             self._has_freed = False
-        if grown_bytes > limits.TRAFFIC_WATCHED_BYTES:
+        self._is_watched = grown_bytes > limits.TRAFFIC_WATCHED_BYTES
+        if self._is_watched:
             self._arm_all()
             self._unfinished |= sent
         else:

@@ -196,6 +196,27 @@ def test_who_sends_in_gusts_while_memory_is_short_is_let_go(
     assert listening.is_open(later)
 
 
+def test_who_comes_while_memory_is_short_is_to_end_a_message(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it sends before the kernel is told to say so, nobody sees: one gust of each of a thousand would be twelve gigabytes."""
+    monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 0)
+    monkeypatch.setattr(connections, "_own_bytes", lambda: limits.TRAFFIC_MAX_BYTES + 1)
+    crowd = Connections(listening.path)
+    crowd._least_bytes = 0
+    before = listening.one_more()
+    crowd.came(before)
+    crowd.look()
+    gust, asks = listening.one_more(), listening.one_more()
+    for descriptor in (gust, asks):
+        crowd.came(descriptor)
+    crowd.heard(asks)
+    crowd.look()
+    assert listening.is_open(gust)
+    crowd.look()
+    assert [listening.is_open(one) for one in (before, gust, asks)] == [True, False, True]
+
+
 def test_a_number_that_comes_again_has_no_past(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks come and go by the same few: the next one is not the second look at the one before it."""
     monkeypatch.setattr(limits, "CONNECTIONS_LOOK_S", 0)

@@ -87,6 +87,20 @@ def test_a_message_without_an_end(victim: Victim, size: int) -> None:
         until(lambda: victim.anonymous_mb() < 350, "the memory is back")
 
 
+def test_a_crowd_that_leaves_a_message_each_without_an_end(victim: Victim) -> None:
+    """Silent after a gust of 12 MB, and connected: memory for a few dozen of them is taken, and given back; who goes on asking
+    beside them loses no connection."""
+    gust = (zmtp._header(zmtp.MORE, MB) + bytes(MB)) * 12
+    ping = zmtp.encode(wire.request(wire.PING, wire.EMPTY_BODY))
+    with victim.watched(TRAFFIC_PEAK_MB), contextlib.ExitStack() as stack, shaken(victim) as asks:
+        asks.settimeout(WAIT_S)
+        for _ in range(160):
+            pours(stack.enter_context(shaken(victim)), gust, 1)
+            asks.sendall(ping)
+            assert asks.recv(4096)
+        until(lambda: victim.anonymous_mb() < 500, "most of the memory is back")
+
+
 def test_messages_of_many_frames(victim: Victim) -> None:
     """Each ends its connection; while its frames are skipped, what others asked is answered."""
     many = b"\x01\x00" * 300_000 + b"\x00\x00"
