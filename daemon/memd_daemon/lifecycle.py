@@ -77,7 +77,9 @@ def main(opened: Callable[[Path], Daemon] = Daemon.open) -> int:
 
 
 def _ended(home: Path, kind: type[BaseException], fault: BaseException, trace: TracebackType | None) -> None:
-    """In place of the interpreter's own words: this process's standard error leads nowhere."""
+    """In place of the interpreter's own words: this process's standard error leads nowhere. Who was interrupted refused nothing."""
+    if issubclass(kind, KeyboardInterrupt):
+        return
     log.error("the daemon has ended", exc_info=(kind, fault, trace))
     _refused(home, errors.Fault("start"))
 

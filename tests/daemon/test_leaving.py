@@ -225,6 +225,14 @@ def test_a_runtime_folder_that_will_not_do_is_passed_over(
     assert Path(lifecycle.socket_path(home / ("n" * 120))).parent.parent == last
 
 
+@pytest.mark.parametrize(("kind", "refuses"), [(KeyboardInterrupt, False), (ImportError, True)])
+def test_who_is_interrupted_at_a_start_refused_nothing(home: Path, kind: type[BaseException], refuses: bool) -> None:
+    """Hooks leave a daemon that refused to serve alone for a while."""
+    (home / "run").mkdir(parents=True, exist_ok=True)
+    lifecycle._ended(home, kind, kind(), None)
+    assert (home / "run" / "refused").exists() is refuses
+
+
 def test_a_second_signal_ends_no_daemon_that_is_closing_its_store(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal that closes, or a machine that goes down, says it twice; the closing is finished and the locks are free."""
     closed: list[bool] = []
