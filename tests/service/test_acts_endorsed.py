@@ -164,7 +164,8 @@ def test_a_revocation_beside_an_endorsement_says_so(desk: Desk, person: Person) 
     old = desk.remember("Deploys go out on any day.").id
     made = endorsed(desk, person, "Deploys go out on Tuesdays.", contradicts=str(old))
     told = desk.ask(api.Show(ref=str(old))).text
-    assert f"  revoked 2026-03-04 by [{made}] (command line, in one commit with what the user signed on [{made}]): " in told
+    who = f"command line, in one commit with what the user signed on [{made}]"
+    assert f"  revoked 2026-03-04 by [{made}] ({who}): " in told
     third = desk.remember("The lamp is green.").id
     desk.remember("The lamp is red.", contradicts=str(third))
     assert "in one commit" not in desk.ask(api.Show(ref=str(third))).text
