@@ -163,3 +163,17 @@ def test_a_loop_of_contradictions_floods_neither_an_answer_nor_a_start(desk: Des
     assert sum("in conflict with" in line for line in lines) == 2 * (limits.WARNINGS_ALIKE_MAX + 1)
     assert note(desk, rule).state.belief == "held"
     assert sound(desk)
+
+
+def test_a_loop_of_contradictions_opens_so_many_rows_at_a_return(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest: whoever writes meanwhile, be it a prompt, would wait for all of them."""
+    monkeypatch.setattr(limits, "NAMED_NOTES_MAX", 2)
+    old = desk.remember("The cache lives in tmpfs.").id
+    rivals = []
+    for n in range(4):
+        desk.clock.ms += 1
+        rivals.append(desk.remember(f"The cache lives on disk {n}.", contradicts=str(old), reason=REASON).id)
+        desk.act("reinstate", old)
+    assert note(desk, old).conflicts == rivals[-2:]
+    assert conflicts(desk, *rivals) == [[], [], [old], [old]]
+    assert sound(desk)

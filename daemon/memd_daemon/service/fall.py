@@ -6,6 +6,7 @@ supersedes what a person endorsed is kept beside it, in an open conflict.
 """
 
 from collections.abc import Iterable
+from itertools import islice
 
 from memd_daemon import errors, limits
 from memd_daemon.frames import told
@@ -137,10 +138,14 @@ def contend(sheet: Sheet, note: Note) -> None:
 
 
 def _rivals(log: Snapshot, note: Note) -> list[Note]:
-    """Of the notes that exclude this one by somebody's word, those held and current; none that may stand beside it by another."""
+    """Of the notes that exclude this one by somebody's word, those held and current; none that may stand beside it by another.
+
+    The newest `limits.NAMED_NOTES_MAX`: in a loop of contradictions each return opens the rows of all that were before it.
+    """
     named = _excluded_by(note) | _opposed(log, note) | {uid for uid in note.corrects if _excludes(log, note.uid, uid)}
-    found = [log.note(uid) for uid in sorted(named - {note.uid, *note.demoted})]
-    return [n for n in found if n and not (n.revoked or n.forgotten) and n.currency == Currency.CURRENT]
+    found = (log.note(uid) for uid in sorted(named - {note.uid, *note.demoted}, reverse=True))
+    standing = (n for n in found if n and not (n.revoked or n.forgotten) and n.currency == Currency.CURRENT)
+    return list(islice(standing, limits.NAMED_NOTES_MAX))[::-1]
 
 
 def _excluded_by(note: Note) -> set[bytes]:
