@@ -30,6 +30,7 @@ GIVEN: dict[str, Any] = {
     "now": " (now: 45)",
     "origin": "document https://docs.example/importer",
     "words": 16,
+    "count": 3,
     "why": told.WAS_SHOWN,
     "reason": "measured again",
     "tells": told.TELLS_OF_PAUSE,
