@@ -258,10 +258,10 @@ class Memd:
         return self.ask(request, api.TurnsReply)
 
     def deliveries(
-        self, *, session: str = "", silent: bool = False, limit: int = 50, offset: int = 0
+        self, *, session: str = "", told: bool = False, limit: int = 50, offset: int = 0
     ) -> api.DeliveriesReply:
-        """What was told to which agent, newest first; with ``silent`` also the moments at which all that came up was left out."""
-        request = api.Deliveries(session=session, told=not silent, limit=limit, offset=offset)
+        """What was told to which agent, newest first; but with ``told`` also the moments at which all that came up was left out."""
+        request = api.Deliveries(session=session, told=told, limit=limit, offset=offset)
         return self.ask(request, api.DeliveriesReply)
 
     def why(

@@ -58,18 +58,18 @@ def test_recall_into_a_pipe_is_what_an_agent_gets(world: World) -> None:
     assert b"score" in explained[len(piped.out) :]
 
 
-def test_a_recall_of_nothing_says_so_and_explains(world: World) -> None:
+def test_a_recall_of_nothing_says_so_and_explains(fresh: World) -> None:
     """No note that bears on nothing comes; what was left out is told with the reason, into a pipe and at a terminal."""
-    world.note("Passwords are hashed with argon2.")
+    fresh.note("Passwords are hashed with argon2.")
     answer = b"memd: no notes here bear on that: ask in other words"
-    assert world.memd("recall", "zzzz qqqq").out.startswith(answer)
-    explained = world.memd("recall", "zzzz qqqq", "--explain")
-    reply = world.memd("recall", "zzzz qqqq", "--json").json
+    assert fresh.memd("recall", "zzzz qqqq").out.startswith(answer)
+    explained = fresh.memd("recall", "zzzz qqqq", "--explain")
+    reply = fresh.memd("recall", "zzzz qqqq", "--json").json
     assert reply["found"] == []
     assert [f"[{one['id']}] left out: {one['says']}".encode() in explained.out for one in reply["left_out"]] == [
         True
     ] * len(reply["left_out"])
-    shown = world.at_terminal("recall", "zzzz qqqq")[1]
+    shown = fresh.at_terminal("recall", "zzzz qqqq")[1]
     assert "nothing here bears on that" in shown
 
 

@@ -112,7 +112,11 @@ ACTS: Final[dict[str, Act]] = {
         ("revoked", *FALL, "conflict_resolved"),
         endorsed=True,
     ),
-    "reinstated": Act(_acts("reinstate"), ("reinstated", "reviewed", "reviewed"), prepare=_fallen),
+    "reinstated": Act(
+        _acts("reinstate"),
+        ("reinstated", "reviewed", "reviewed", "conflict_opened", "conflict_opened"),
+        prepare=_fallen,
+    ),
 }
 
 

@@ -82,7 +82,7 @@ def deliveries(session: str, silent: bool, with_why: bool, limit: int, all_: boo
     `memd why REF` asks about one note. Times are UTC.
     """
     with Memd() as memd:
-        reply = memd.deliveries(session=session, silent=silent or with_why, limit=0 if all_ else limit)
+        reply = memd.deliveries(session=session, told=not (silent or with_why), limit=0 if all_ else limit)
     if as_json:
         screen.emit(reply.deliveries)
         return
