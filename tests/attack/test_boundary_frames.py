@@ -102,7 +102,7 @@ def _anchored(s: Siege, text: str) -> None:
 
 
 def _reasoned(s: Siege, text: str) -> None:
-    id_ = s.written(f"A belief of {SIGN} number {os.urandom(2).hex()}.", kind="directive")
+    id_ = s.written(f"A belief of {SIGN} number {os.urandom(8).hex()}.", kind="directive")
     s.verb("act", act="revoke", ref=str(id_), reason=text)
     s.verb("act", act="revoke", ref=str(s.notes["rule"].id), reason=text)
     s.verb("act", act="supersede", ref=str(s.notes["habit"].id), by=str(s.notes["a-rule"].id), reason=text)
@@ -186,7 +186,7 @@ def _sourced(s: Siege, text: str) -> None:
 def _slugged(s: Siege, text: str) -> None:
     sources = [str(s.notes[name].id) for name in ("a-finding", "a-decision")]
     s.noted(f"Slugged {SIGN}.", level="principle", slug=text, why=text, sources=sources)
-    why = f"Why {SIGN} {os.urandom(2).hex()}."
+    why = f"Why {SIGN} {os.urandom(8).hex()}."
     s.noted(why, level="principle", slug=f"s-{os.urandom(3).hex()}", why=text, sources=sources, distinct=True)
 
 
