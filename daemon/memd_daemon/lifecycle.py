@@ -282,9 +282,9 @@ def _serve(home: Path, daemon: Daemon, lock: int, bell: Bell) -> None:
         bound = _stamp(path)
         door = _door(home, path, lock, leaving, leave)  # as it stands before anybody can take it away
         _tell_address(home, path)
+        log.info("serving, version %s", __version__)  # before anything is answered: who was, finds it in the log
         server.begin(leave)
         daemon.begin()
-        log.info("serving, version %s", __version__)
         idle = partial(_look_at_idle, server, daemon.idle_exit_s, leave)
         main_thread.attend(bell, leaving, leave, (idle, partial(_look_at_store, daemon, leave), door))
         server.finish()

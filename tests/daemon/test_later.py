@@ -77,6 +77,14 @@ def test_hooks_and_pings_wait_for_nothing_of_it_and_a_verb_until_it_is_in(house:
     asking.join()
 
 
+def test_a_daemon_that_answers_has_said_in_its_log_that_it_serves(house: House, gate: Path) -> None:
+    """Also while all the rest of it is not in."""
+    house.patch(waiting(gate))
+    house.hook("session-start")
+    house.reached()
+    assert house.said().count("serving, version") == 1
+
+
 @contextlib.contextmanager
 def begun(house: House, patch: str = "") -> "Iterator[subprocess.Popen[bytes]]":
     """A daemon that has ended behind the block, whatever befalls it."""
