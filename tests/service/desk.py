@@ -81,7 +81,17 @@ class Desk:
         payload = self.payload("UserPromptSubmit", session, prompt=text, prompt_id=prompt_id, permission_mode="default")
         return self.hook("prompt-submit", payload, **words)
 
-    def read(self, path: str, session: str = "s1", prompt_id: str = "p1", **more: Any) -> str:
+    def read(
+        self,
+        path: str,
+        session: str = "s1",
+        prompt_id: str = "p1",
+        use: str = "",
+        *,
+        receipt: bool = True,
+        **more: Any,
+    ) -> str:
+        """``use`` as in `edit`, ``receipt`` as in `hook`."""
         payload = self.payload(
             "PostToolUse",
             session,
@@ -89,10 +99,10 @@ class Desk:
             tool_name="Read",
             tool_input={"file_path": str(self.repo / path)},
             tool_response={"type": "text", "file": {"filePath": str(self.repo / path), "content": ""}},
-            tool_use_id=f"toolu_{os.urandom(8).hex()}",
+            tool_use_id=use or f"toolu_{os.urandom(8).hex()}",
             **more,
         )
-        return self.hook("read", payload)
+        return self.hook("read", payload, receipt=receipt)
 
     def result(self, tool: str, tool_input: dict[str, Any], response: Any, session: str = "s1", **more: Any) -> str:
         """What a tool gave; ``more``: agent_id, cwd."""
@@ -111,9 +121,17 @@ class Desk:
         return self.hook("tool-result", payload)
 
     def edit(
-        self, path: str, session: str = "s1", prompt_id: str = "p1", new: str = "b", use: str = "", **more: Any
+        self,
+        path: str,
+        session: str = "s1",
+        prompt_id: str = "p1",
+        new: str = "b",
+        use: str = "",
+        *,
+        receipt: bool = True,
+        **more: Any,
     ) -> str:
-        """``use``: the client's id of the call, each its own unless two hook entries ask about one."""
+        """``use``: the client's id of the call, each its own unless two hook entries ask about one. ``receipt`` as in `hook`."""
         payload = self.payload(
             "PreToolUse",
             session,
@@ -123,7 +141,7 @@ class Desk:
             tool_use_id=use or f"toolu_{os.urandom(8).hex()}",
             **{"permission_mode": "acceptEdits", **more},
         )
-        return self.hook("pre-edit", payload)
+        return self.hook("pre-edit", payload, receipt=receipt)
 
     def call(
         self,

@@ -103,16 +103,7 @@ def test_a_medium_note_beside_it_comes_with_the_result(desk: Desk) -> None:
 def test_nothing_is_held_twice_for_a_note_whose_receipt_was_lost(desk: Desk) -> None:
     """Whether it was seen nobody knows: it comes again, but with the edit's result, in this turn and in later ones."""
     note(desk)
-    payload = desk.payload(
-        "PreToolUse",
-        "s1",
-        prompt_id="p1",
-        tool_name="Edit",
-        tool_input={"file_path": str(desk.repo / "app.py"), "old_string": "a", "new_string": "b"},
-        tool_use_id="toolu_lost",
-        permission_mode="default",
-    )
-    assert GOTCHA in reason_of(desk.hook("pre-edit", payload, receipt=False))
+    assert GOTCHA in reason_of(desk.edit("app.py", permission_mode="default", receipt=False))
     desk.clock.ms += 60_000
     later = desk.edit("app.py", prompt_id="p2")
     assert reason_of(later) == ""
@@ -122,16 +113,7 @@ def test_nothing_is_held_twice_for_a_note_whose_receipt_was_lost(desk: Desk) -> 
 def test_the_receipt_may_still_be_under_way_when_the_call_comes_again(desk: Desk) -> None:
     """A model can be quicker than a receipt."""
     note(desk)
-    payload = desk.payload(
-        "PreToolUse",
-        "s1",
-        prompt_id="p1",
-        tool_name="Edit",
-        tool_input={"file_path": str(desk.repo / "app.py"), "old_string": "a", "new_string": "b"},
-        tool_use_id="toolu_first",
-        permission_mode="default",
-    )
-    assert reason_of(desk.hook("pre-edit", payload, receipt=False))
+    assert reason_of(desk.edit("app.py", permission_mode="default", receipt=False))
     assert desk.edit("app.py") == ""
 
 

@@ -303,8 +303,8 @@ def lose(desk: Desk, table: str, is_lost: Callable[[bytes], bool]) -> None:
     desk.daemon.parts.forget()
 
 
-def test_views_are_forgotten_where_the_store_itself_has_put_right_what_they_were_made_of(desk: Desk) -> None:
-    """It does so behind a start, one note after the other; then the look through it finds nothing more."""
+def put_right(desk: Desk) -> None:
+    """A rule about the linter was hidden, for want of the row that leads to it, and the store has made that row anew."""
     weak = desk.remember("Run the linter before a commit.", kind="directive")
     store = desk.daemon.parts.store
     with store.read() as snapshot:
@@ -312,6 +312,11 @@ def test_views_are_forgotten_where_the_store_itself_has_put_right_what_they_were
     lose(desk, keys.KINDS, lambda key: keys.of_number(key) == weak.id)
     assert "linter" not in desk.start("a")
     store.write(lambda txn: txn.refold(uid))  # type: ignore[attr-defined]  # as it does it
+
+
+def test_views_are_forgotten_where_the_store_itself_has_put_right_what_they_were_made_of(desk: Desk) -> None:
+    """It does so behind a start, one note after the other; then the look through it finds nothing more."""
+    put_right(desk)
     assert desk.daemon.watch.look() == []
     assert "linter" in desk.start("b")
 
@@ -320,13 +325,7 @@ def test_what_was_put_right_is_told_while_the_store_is_looked_through(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Which takes minutes where it is large."""
-    weak = desk.remember("Run the linter before a commit.", kind="directive")
-    store = desk.daemon.parts.store
-    with store.read() as snapshot:
-        uid = snapshot.uid_of(weak.id) or b""
-    lose(desk, keys.KINDS, lambda key: keys.of_number(key) == weak.id)
-    assert "linter" not in desk.start("a")
-    store.write(lambda txn: txn.refold(uid))  # type: ignore[attr-defined]  # as it does it
+    put_right(desk)
     told: list[str] = []
 
     def look(*_: object) -> list[object]:

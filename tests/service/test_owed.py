@@ -123,16 +123,7 @@ def test_news_that_a_turn_lost_comes_within_the_same_turn(desk: Desk) -> None:
     note = desk.remember(GOTCHA, kind="gotcha", priority="high", anchors=["app.py"]).id
     assert GOTCHA in context_of(desk.read("app.py"))
     desk.act("revoke", note, reason="the importer is gone")
-    payload = desk.payload(
-        "PostToolUse",
-        "s1",
-        prompt_id="p2",
-        tool_name="Read",
-        tool_input={"file_path": str(desk.repo / "app.py")},
-        tool_response={},
-        tool_use_id="toolu_lost",
-    )
-    assert "Previously believed" in context_of(desk.hook("read", payload, receipt=False))
+    assert "Previously believed" in context_of(desk.read("app.py", prompt_id="p2", receipt=False))
     assert desk.edit("app.py", prompt_id="p2") == "", "its receipt may still come"
     desk.clock.ms += 60_000
     assert "Previously believed" in context_of(desk.edit("app.py", prompt_id="p2"))

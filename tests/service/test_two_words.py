@@ -94,17 +94,8 @@ def test_a_prompt_that_two_entries_tell_of_is_one_prompt(desk: Desk) -> None:
 def test_a_read_that_two_entries_tell_of_is_one_read(desk: Desk) -> None:
     """Gotchas that did not fit into the first answer do not come with the second."""
     many_caveats(desk)
-    payload = desk.payload(
-        "PostToolUse",
-        "s1",
-        prompt_id="p1",
-        tool_name="Read",
-        tool_input={"file_path": str(desk.repo / "app.py")},
-        tool_response={},
-        tool_use_id="toolu_r",
-    )
-    assert "did not fit" in context_of(desk.hook("read", payload))
-    assert desk.hook("read", payload) == ""
+    assert "did not fit" in context_of(desk.read("app.py", use="toolu_r"))
+    assert desk.read("app.py", use="toolu_r") == ""
 
 
 def test_a_subagents_start_that_two_entries_tell_of_is_one_start(desk: Desk) -> None:

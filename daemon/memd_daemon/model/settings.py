@@ -106,9 +106,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     pauses: tuple[Pause, ...] = ()
     listings: tuple[Listing, ...] = ()
     heads: tuple[bytes, ...] = ()  # events that no later change of a setting names as parent
-    unsigned_at: tuple[
-        int, ...
-    ] = ()  # when the newest unsigned changes came, in fold order: `limits.SETTINGS_UNSIGNED_MAX`
+    unsigned_at: tuple[int, ...] = ()  # of the newest unsigned changes, in fold order: `limits.SETTINGS_UNSIGNED_MAX`
 
     @property
     def is_default(self) -> bool:

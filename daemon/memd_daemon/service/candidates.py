@@ -111,7 +111,8 @@ class Look:
         return views.derived(flags, lambda _: self._noticed(found))
 
     def _noticed(self, found: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-        """The very same. What is made once may be seen in several checkouts, and again after something else was."""
+        """The very same: what is made once may be seen in several checkouts, and again after something else was. It is kept by what
+        it gives, ``found`` itself, so no other bears that id meanwhile."""
         for one in found:
             if one.view.ground:
                 noticed(self._parts, one.view.note, self._place, one.view.ground)

@@ -94,7 +94,9 @@ def _ranked(
     parts: Parts, snapshot: Snapshot, eligible: Iterable[tuple[Hit, Note]], far: Collection[int]
 ) -> list[tuple[float, dict[str, float], Note]]:
     ranked = []
-    for hit, note in ((hit, note) for hit, note in eligible if hit.id not in far):
+    for hit, note in eligible:
+        if hit.id in far:
+            continue
         score, factors = weighed(parts, note, hit.relevance, is_stated=is_user_stated(parts, snapshot, note))
         ranked.append((score, factors | {"cosine": hit.cosine or 0.0, "lexical": hit.lexical}, note))
     ranked.sort(key=lambda r: (-r[0], r[2].uid))
