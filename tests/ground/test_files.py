@@ -1,5 +1,6 @@
 """File anchors: what counts as the same file, and that no file can hold the daemon up."""
 
+import errno
 import itertools
 import os
 import time
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd_daemon import limits
+from memd_daemon.ground import contents, repository
 from memd_daemon.ground.contents import content_digest
 from memd_daemon.ground.deadline import OutOfTime
 from memd_daemon.ground.files import FileGround
@@ -103,3 +105,72 @@ def test_a_file_that_is_written_to_while_it_is_read_is_read_again(
         patched.setattr(os, "fstat", written_to)
         (told,) = FileGround().statuses(tmp_path, "", (anchor,))
     assert (told.unknown, told.signal) == (not is_known, "")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A checkout with a file, a folder beside it, and somebody's file in that."""
+    made = tmp_path / "root"
+    made.mkdir()
+    (made / "f.py").write_bytes(b"ours\n")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "f.py").write_bytes(b"theirs\n")
+    return made
+
+
+@pytest.fixture(params=["the system says it", "no /proc"])
+def named(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the system says where a descriptor leads."""
+    if request.param == "no /proc":
+        monkeypatch.setattr(contents, "path_of", lambda _: None)
+        monkeypatch.setattr(repository, "path_of", lambda _: None)
+
+
+@pytest.mark.usefixtures("named")
+def test_what_lies_below_is_read_also_by_a_link_to_the_checkout_and_nothing_else_is(root: Path) -> None:
+    """A root that is a link, a file that is a link within and one to without, a folder that is, and one whose name begins so."""
+    alias = root.with_name("alias")
+    alias.symlink_to("root")
+    (root / "in.py").symlink_to("f.py")
+    (root / "out.py").symlink_to("../outside/f.py")
+    (root / "folder").symlink_to("../outside")
+    root.with_name("root-and-more").mkdir()
+    root.with_name("root-and-more").joinpath("f.py").write_bytes(b"theirs\n")
+    (root / "more.py").symlink_to("../root-and-more/f.py")
+    ours = content_digest([b"ours\n"])
+    for at in (str(root), str(alias)):
+        told = [FileGround().digest(at, name) for name in ("f.py", "in.py", "out.py", "folder/f.py", "more.py")]
+        assert told == [ours, ours, None, None, None]
+
+
+def test_what_was_opened_is_asked_where_it_lies(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that becomes a link to somebody's between the look and the opening is not read."""
+    opened = os.open
+
+    def exchanged(path: str, *flags: int) -> int:
+        file = root / "f.py"
+        if path == str(file) and not file.is_symlink():
+            file.unlink()
+            file.symlink_to("../outside/f.py")
+        return opened(path, *flags)
+
+    monkeypatch.setattr(contents.os, "open", exchanged)
+    assert FileGround().digest(str(root), "f.py") is None
+
+
+def test_a_link_to_what_nobody_here_may_read_is_no_file_of_the_checkout(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a file of its own that may not be read it is not known what it holds."""
+    (root / "out.py").symlink_to("../outside/f.py")
+    opened = os.open
+
+    def refused(path: str, flags: int, *mode: int) -> int:
+        if flags & getattr(os, "O_PATH", 0) == 0:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(path, flags, *mode)
+
+    monkeypatch.setattr(contents.os, "open", refused)
+    assert contents.Contents().at(str(root / "out.py"), None, str(root)) is None
+    with pytest.raises(contents.Unreadable):
+        contents.Contents().at(str(root / "f.py"), None, str(root))

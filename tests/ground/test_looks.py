@@ -29,7 +29,7 @@ class Counted:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.read, self.apart = 0, 0
-        read = Contents.read
+        read = Contents._whole  # pyright: ignore[reportPrivateUsage] -- what reads a file
 
         def reading(*words: Any) -> Any:
             self.read += 1
@@ -39,7 +39,7 @@ class Counted:
             self.apart += 1
             return Source(*words)
 
-        monkeypatch.setattr(Contents, "read", reading)
+        monkeypatch.setattr(Contents, "_whole", reading)
         monkeypatch.setattr("memd_daemon.ground.files.Source", taking)
 
     @property

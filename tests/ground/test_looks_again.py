@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memd_daemon.ground import looks_again, spelling
+from memd_daemon.ground import repository, spelling
 from memd_daemon.ground.looks_again import Looks, looks_at
 from memd_daemon.ground.repository import find_checkout
 from memd_daemon.ground.spelling import Spelling
@@ -120,4 +120,4 @@ def test_a_mark_is_there_whatever_it_is(tmp_path: Path) -> None:
     for mark in ("file", "folder", "link", "none"):
         path = tmp_path / mark
         {"file": path.touch, "folder": path.mkdir, "link": lambda path=path: path.symlink_to("x")}.get(mark, str)()
-        assert looks_again._is_there(str(path)) == os.path.lexists(path) == (mark != "none")
+        assert repository.is_there(str(path)) == os.path.lexists(path) == (mark != "none")

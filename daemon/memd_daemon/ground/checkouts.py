@@ -11,7 +11,7 @@ import stat
 import threading
 
 from memd_daemon import limits
-from memd_daemon.ground.repository import Checkout, find_checkout, marks_below
+from memd_daemon.ground.repository import Checkout, find_checkout, is_there, marks_below
 
 Shape = tuple[tuple[int, int, int, int] | None, ...]
 """(inode, size, mtime, ctime in ns) of each file, of a directory the inode alone; None where there is none."""
@@ -41,7 +41,10 @@ class Checkouts:
         """Likewise, the very same as it was found before; None where it is not known, or no longer so."""
         with self._lock:
             known = self._known.get(directory)
-        return known[2] if known is not None and tuple(map(_of, known[0])) == known[1] else None
+        if known is None:
+            return None
+        is_so = all(not is_there(path) if of is None else _of(path) == of for path, of in zip(*known[:2], strict=True))
+        return known[2] if is_so else None
 
     def _keep(self, directory: str, looked_at: tuple[str, ...], shape: Shape, found: Checkout) -> None:
         with self._lock:

@@ -25,6 +25,7 @@ from typing import BinaryIO, Final, NamedTuple, TypeVar
 from memd_daemon import limits
 from memd_daemon.ground.deadline import in_time
 from memd_daemon.ground.digests import lasting, named
+from memd_daemon.ground.repository import path_of, resolved
 from memd_daemon.model.event import Anchor
 
 K = TypeVar("K")
@@ -106,32 +107,34 @@ class Contents:
         known = self._files.get(path)
         if known is not None and known[0] == _shape(seen):
             return Read(known[1])
-        return self.read(path, until_ns, root) if stat.S_ISREG(seen.st_mode) else None
+        return self._whole(path, until_ns, root) if stat.S_ISREG(seen.st_mode) else None
 
     def read(self, path: str, until_ns: int | None, root: str) -> Read | None:
         """Likewise, read in any case. Raises Unreadable too for one that is written to each time it is read."""
-        if not is_below(root, path):
-            return None
+        return self._whole(path, until_ns, root) if is_below(root, path) else None
+
+    def _whole(self, path: str, until_ns: int | None, root: str) -> Read | None:
         for _ in range(limits.FILE_READ_TRIES):
             in_time(until_ns)
-            found, is_whole = self._read(path, until_ns)
+            found, is_whole = self._read(path, until_ns, root)
             if is_whole:
                 return found
         raise Unreadable
 
-    def _read(self, path: str, until_ns: int | None) -> tuple[Read | None, bool]:
+    def _read(self, path: str, until_ns: int | None, root: str) -> tuple[Read | None, bool]:
         """What was read, and whether the file held just that: it may have been written to meanwhile."""
         began_ns = time.time_ns()
         try:
             with os.fdopen(os.open(path, _OPENING), "rb", buffering=0) as file:
                 seen = os.fstat(file.fileno())
-                if not stat.S_ISREG(seen.st_mode):
+                if not stat.S_ISREG(seen.st_mode) or not _is_opened_below(root, path, file.fileno()):
                     return None, True
                 found = self._taken(file, seen, until_ns)
                 if _shape(os.fstat(file.fileno())) != _shape(seen):
                     return found, False
         except (OSError, ValueError) as error:
-            _refuse_unseen(error)
+            if is_below(root, path):
+                _refuse_unseen(error)
             return None, True
         if seen.st_size <= limits.ANCHOR_FILE_MAX_BYTES:
             self._saw(path, found.content.digest)
@@ -178,7 +181,16 @@ def _refuse_unseen(error: OSError | ValueError) -> None:
 
 def is_below(root: str, path: str) -> bool:
     """Whether a path leads to a place below ``root``, whatever links are on its way."""
-    return os.path.realpath(path).startswith((root.rstrip("/") + "/", os.path.realpath(root).rstrip("/") + "/"))
+    return _stands_below(root, resolved(path))
+
+
+def _is_opened_below(root: str, path: str, descriptor: int) -> bool:
+    """Likewise, of what was opened there: what the path leads to by now may be something else."""
+    return _stands_below(root, path_of(descriptor) or resolved(path))
+
+
+def _stands_below(root: str, real: str) -> bool:
+    return real.startswith(root.rstrip("/") + "/") or real.startswith(resolved(root).rstrip("/") + "/")
 
 
 def _shape(seen: os.stat_result) -> _Shape:

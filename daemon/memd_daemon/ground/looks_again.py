@@ -5,12 +5,12 @@ steps, and nothing is taken on trust: a link that leads elsewhere, or a `.git` t
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from memd_daemon import limits
 from memd_daemon.ground import spelling
-from memd_daemon.ground.repository import Checkout, is_a_path, marks_below, resolved_folder
+from memd_daemon.ground.repository import Checkout, is_a_path, is_there, marks_below, resolved_folder
 
 _NO_NAMES: Final = ("", ".", "..")
 
@@ -18,6 +18,7 @@ _NO_NAMES: Final = ("", ".", "..")
 class Looks(NamedTuple):
     """Paths that were looked at, by what was found there."""
 
+    directory: str  # the event's own, a real path
     named: tuple[tuple[str, str], ...]  # paths of folders, and the real ones that they lead to
     absent: tuple[str, ...]  # where nothing stands
     files: tuple[str, ...]  # no symbolic links; they may be missing
@@ -27,7 +28,7 @@ class Looks(NamedTuple):
         for path, real in self.named:
             if resolved_folder(path) != real:
                 return False
-        return not any(map(_is_there, self.absent)) and not any(map(os.path.islink, self.files))
+        return not any(map(is_there, self.absent)) and not any(map(os.path.islink, self.files))
 
 
 def looks_at(checkout: Checkout, cwd: str, files: Sequence[str]) -> Looks | None:
@@ -51,7 +52,18 @@ def looks_at(checkout: Checkout, cwd: str, files: Sequence[str]) -> Looks | None
         leads[folder] = real
         absent.update(marks_below(real, checkout.root))
         plain += [os.path.join(real, name)] if given else []
-    return Looks(tuple(leads.items()), tuple(sorted(absent)), tuple(plain))
+    here = next(iter(leads.values()))
+    return Looks(here, _telling(leads), tuple(sorted(absent)), tuple(plain))
+
+
+def _telling(leads: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The folders, without those above one that is a real path itself: no link is on the way to it, so none on theirs."""
+    real = [path for path, leads_to in leads.items() if path == leads_to]
+    return tuple(one for one in leads.items() if not any(_is_above(one[0], path) for path in real))
+
+
+def _is_above(folder: str, path: str) -> bool:
+    return path.startswith(folder.rstrip("/") + "/")
 
 
 def _is_simple(checkout: Checkout, real: str, name: str) -> bool:
@@ -60,13 +72,3 @@ def _is_simple(checkout: Checkout, real: str, name: str) -> bool:
         return False
     path = os.path.join(real, name) if name else real
     return spelling.ON_DISK.of(path) == path and spelling.ON_DISK.is_plain(path)
-
-
-if os.access in os.supports_follow_symlinks:
-
-    def _is_there(path: str) -> bool:
-        """`os.path.lexists`, by a call that raises nothing: of most of these paths there is none."""
-        return os.access(path, os.F_OK, follow_symlinks=False)
-
-else:
-    _is_there = os.path.lexists

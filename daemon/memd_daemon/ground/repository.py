@@ -76,14 +76,32 @@ def _named(path: str, flags: int) -> str | None:
     if _NAMING is None:
         return None
     try:
-        named = os.open(path, _NAMING | flags)
-        try:
-            found = os.readlink(f"/proc/self/fd/{named}")
-        finally:
-            os.close(named)
-    except (OSError, ValueError):  # none there, or no /proc
+        opened = os.open(path, _NAMING | flags)
+    except (OSError, ValueError):  # none there
+        return None
+    try:
+        return path_of(opened)
+    finally:
+        os.close(opened)
+
+
+def path_of(descriptor: int) -> str | None:
+    """The real path of what was opened, as the system says it; None where it does not, or nothing is there any more."""
+    try:
+        found = os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:  # no /proc
         return None
     return found if found.startswith("/") and not found.endswith(_REMOVED) else None
+
+
+if os.access in os.supports_follow_symlinks:
+
+    def is_there(path: str) -> bool:
+        """`os.path.lexists`, by a call that raises nothing: where there is none, that takes longer than the look."""
+        return os.access(path, os.F_OK, follow_symlinks=False)
+
+else:
+    is_there = os.path.lexists
 
 
 def clean(name: str) -> str:

@@ -65,8 +65,9 @@ def _found(parts: Parts, cwd: str, given: tuple[str, ...], scope: str) -> Footin
 
 def _stands(parts: Parts, looks: Looks, footing: Footing) -> bool:
     """Whether the directory is of the very checkout that it was of, and all else that was looked at is as it was."""
-    directory = looks.named[0][1]
     place = footing.place
-    if parts.places.get(directory) is not place or parts.checkouts.known_at(directory) is not place.checkout:
+    if parts.places.get(looks.directory) is not place:
+        return False
+    if parts.checkouts.known_at(looks.directory) is not place.checkout:
         return False
     return looks.stand()
