@@ -3,10 +3,10 @@
 A harness or an event that memd does not know counts as `unknown`: whoever calls can say anything there.
 """
 
-import contextlib
 import threading
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Final
 
 from memd_daemon import limits
@@ -32,15 +32,12 @@ class HookCounts:
             self._took_us[key].append(took_us)
             self._last_ms[key] = now_ms
 
-    @contextlib.contextmanager
-    def failure_of(self, harness: str, event: str) -> Iterator[None]:
+    def failure_of(self, harness: str, event: str) -> AbstractContextManager[None]:
         """Counts a failure where the block raises."""
-        with contextlib.ExitStack() as counted:
-            counted.callback(self._failed, named(harness, event))
-            yield
-            counted.pop_all()
+        return _Counted(self, harness, event)
 
-    def _failed(self, key: str) -> None:
+    def failed(self, harness: str, event: str) -> None:
+        key = named(harness, event)
         with self._lock:
             self._failures[key] += 1
 
@@ -68,6 +65,22 @@ class HookCounts:
                 for key in sorted({*self._took_us, *self._failures})
                 for took in (self._took_us.get(key, ()),)
             }
+
+
+class _Counted:
+    """A class, since each hook enters one: a generator and a stack of callbacks take longer than the rest of the counting."""
+
+    __slots__ = ("_counts", "_event", "_harness")
+
+    def __init__(self, counts: HookCounts, harness: str, event: str) -> None:
+        self._counts, self._harness, self._event = counts, harness, event
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, raised: type[BaseException] | None, *_: object) -> None:
+        if raised is not None:
+            self._counts.failed(self._harness, self._event)
 
 
 def named(harness: str, event: str) -> str:

@@ -38,7 +38,9 @@ def name_of(event: HookEvent, client: Client | None) -> bytes:
     key = _key(event, client)
     if key is None:
         return b""
-    return hashlib.sha256("\0".join(key).encode("utf-8", "surrogatepass")).digest()[: limits.EVENT_NAME_BYTES]
+    return hashlib.blake2b(
+        "\0".join(key).encode("utf-8", "surrogatepass"), digest_size=limits.EVENT_NAME_BYTES
+    ).digest()
 
 
 def told_before(
@@ -99,4 +101,4 @@ def _key(event: HookEvent, client: Client | None) -> Key | None:
 
 
 def _digest(said: bytes) -> str:
-    return hashlib.sha256(said).hexdigest()
+    return hashlib.blake2b(said).hexdigest()
