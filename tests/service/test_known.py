@@ -180,12 +180,14 @@ def test_what_is_kept_is_what_would_be_made(asked_for: list[dict[str, Any]]) -> 
     with tempfile.TemporaryDirectory(dir="/tmp") as folder, desk_at(Path(folder)) as desk:
         person = begun(desk)
         desk.remember("add() wraps at 32 bits", kind="gotcha", anchors=["app.py"], derived_from=["2", "3"])
+        desk.daemon.parts.sift()
         place = place_of(desk.daemon.parts, str(desk.repo))
         for step in asked_for:
             carry_out(desk, person, step)
             with desk.daemon.parts.store.read() as snapshot:
                 kept = views_of(desk, snapshot, desk.daemon.parts.views, place)
                 assert kept == views_of(desk, snapshot, KnownViews(), place)
+                assert not any(map(desk.daemon.parts.views.lacks, snapshot.anchor_digests()))
 
 
 def test_behind_a_write_all_is_brought_up_to_it(desk: Desk) -> None:

@@ -172,6 +172,7 @@ class StoreContract:
             assert list(snapshot.notes_anchored_as(HERE, other)) == [1]
             assert list(snapshot.notes_anchored_as("repo:other", held)) == [3]
             assert list(snapshot.notes_anchored_as(HERE, b"n" * 16)) == []
+            assert set(snapshot.anchor_digests()) == {held, other}
         pen.act(archived, "restored")
         with pen.store.read() as snapshot:
             assert list(snapshot.notes_anchored_as(HERE, held)) == [2, 1]

@@ -10,9 +10,14 @@ changed so that the lookup finds it no more.
 What follows from rows and from something else beside them (their ground) is kept with them, and goes with them.
 
 Where nothing was added to the log since the last look at it, what is known of it is the log (`Still`): no snapshot is opened.
+
+Which contents no anchor has is known as a whole (`KnownViews.lacks`), since every edit makes a content that nobody asked about. It
+is gone through once (`KnownViews.sift`), and each commit adds to it; what it says is true of every state since then, but for
+anchors that went in between. It is forgotten with the rows.
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar, cast
 
@@ -20,6 +25,7 @@ from memd_daemon import limits
 from memd_daemon.model.note import Note
 from memd_daemon.model.settings import Settings
 from memd_daemon.model.view import NoteView
+from memd_daemon.service.sieve import Sieve
 from memd_daemon.store.port import Snapshot
 
 T = TypeVar("T")
@@ -170,6 +176,8 @@ class KnownViews:
         self._since = 0  # the moment before which nothing that is found becomes known
         self._known: dict[Key, _Kept] = {}
         self._count = 0
+        self._anchored: Sieve | None = None  # the digests of gotchas' anchors
+        self._sifted_at = float("-inf")  # monotonic seconds: when they were gone through last
 
     def forget(self, since: int = 0) -> None:
         """The rows that they were made from were made anew, without a write to the log. ``since``: the moment of a snapshot that
@@ -177,6 +185,7 @@ class KnownViews:
         with self._lock:
             self._since = max(self._since, since)
             self._forget()
+            self._anchored, self._sifted_at = None, float("-inf")
             self._at = None
 
     def at(self, snapshot: Snapshot, *, in_doubt: bool = False) -> Known:
@@ -214,6 +223,30 @@ class KnownViews:
 
         return known
 
+    def lacks(self, digest: bytes) -> bool:
+        """Whether surely no gotcha of any scope has an anchor of this digest, at the snapshot that was looked at last."""
+        anchored = self._anchored
+        return anchored is not None and not anchored.may_hold(digest)
+
+    def is_to_sift(self) -> bool:
+        """Whether it is not known which digests there are; True once in a while alone, since it takes time to go through them."""
+        if self._anchored is not None or time.monotonic() - self._sifted_at < limits.SIFT_PAUSE_S:
+            return False
+        self._sifted_at = time.monotonic()
+        return True
+
+    def sift(self, snapshot: Snapshot, give_way: Callable[[], None]) -> None:
+        """Goes through the digests of all anchors. In vain where a commit comes meanwhile. ``give_way``: called in between."""
+        self.at(snapshot)
+        stand, found = _Stand(snapshot), Sieve()
+        for number, digest in enumerate(snapshot.anchor_digests()):
+            if number % limits.SIFTED_AT_ONCE == 0:
+                give_way()
+            found.add(digest)
+        with self._lock:
+            if self._is_at(stand):
+                self._anchored = found
+
     def _made(self, snapshot: Snapshot, stand: _Stand, key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]:
         traced = Traced(snapshot)
         rows = Rows(made(cast("Snapshot", traced)))
@@ -239,6 +272,7 @@ class KnownViews:
             return
         if at is None or not (self._is_at(stand) or self._catch_up(snapshot, at, stand)):
             self._forget()
+            self._anchored = None
         if at is not None:
             stand.additions = max(stand.additions, at.additions)  # a later state holds what an earlier one held
         self._at = stand
@@ -253,6 +287,9 @@ class KnownViews:
         if not all(notes):  # about no note: keys, settings
             return False
         lookups = {lookup for note in notes if note for lookup in lookups_of(note)}
+        if self._anchored is not None:
+            for digest in (anchor.digest for note in notes if note for anchor in note.anchors):
+                self._anchored.add(digest)
         self._known = {key: kept for key, kept in self._known.items() if kept.stands(uids, lookups)}
         self._count = sum(kept.size for kept in self._known.values())
         return True

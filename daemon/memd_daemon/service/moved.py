@@ -65,13 +65,15 @@ def moved_here(
             old: path
             for path, digest in digests.items()
             if digest is not None
-            for old in _held_before(parts, log, root, scopes, digest)
+            for old in _held_before(parts, log, root, scopes, path, digest)
             if old not in known and old != path and _is_gone(root, old)
             if _has_gotcha(log, scopes, old) or ledger.moved_from(root, old)
         }
         return known, found, not (found or known or any(_has_gotcha(log, scopes, path) for path in paths))
 
     known, found, is_strange = parts.look(look)
+    if keeps and parts.views.is_to_sift():
+        parts.behind.add(parts.sift)
     further = {older: path for old, path in found.items() for older in known_moves(ledger, root, [old])}
     for old, path in found.items() if keeps else ():
         ledger.put_moved(root, path, old)
@@ -98,12 +100,17 @@ def _with_gotchas(scopes: Sequence[str], snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(scope for scope in scopes if any(True for _ in snapshot.notes_of_kind(scope, Kind.GOTCHA)))
 
 
-def _held_before(parts: Parts, log: Known, root: str, scopes: tuple[str, ...], digest: bytes) -> Iterator[str]:
-    """Paths of the same checkout at which this content is known to have been."""
-    yield from log(("content", scopes, digest), partial(_anchored_as, scopes, digest)).rows
+def _held_before(
+    parts: Parts, log: Known, root: str, scopes: tuple[str, ...], path: str, digest: bytes
+) -> Iterator[str]:
+    """Paths of the same checkout at which this content, which stands at ``path``, is known to have been."""
+    if not parts.views.lacks(digest):
+        yield from log(("content", scopes, digest), partial(_anchored_as, scopes, digest)).rows
+    below = root.rstrip("/") + "/"
+    here = below + path
     for seen in parts.ground.seen_at(digest):
-        if seen.startswith(root.rstrip("/") + "/"):
-            yield normal(clean(seen[len(root.rstrip("/")) + 1 :]))
+        if seen != here and seen.startswith(below):
+            yield normal(clean(seen[len(below) :]))
 
 
 def _anchored_as(scopes: Sequence[str], digest: bytes, snapshot: Snapshot) -> tuple[str, ...]:

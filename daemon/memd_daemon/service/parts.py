@@ -1,6 +1,5 @@
 """What every use case works with: the store, the ledger, the indexes, the ground, and the world's clock and chance."""
 
-import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -108,6 +107,12 @@ class Parts:
             self.settings(snapshot)
             self.known_at(snapshot)
 
+    def sift(self) -> None:
+        """Learns which contents no anchor has (`KnownViews.lacks`)."""
+        with self.store.read() as snapshot:
+            if not self.store.doubt.is_set():
+                self.views.sift(snapshot, self.behind.give_way)
+
     def forget(self) -> None:
         """What was made of the log before is not known any more, nor becomes so late: rows of the store were made anew, or mean
         something else, without a word in the log."""
@@ -127,8 +132,10 @@ class Parts:
         snapshot. It may be done twice, so it changes nothing."""
         still = self._still()
         if still is not None:
-            with contextlib.suppress(NotKnown):
+            try:
                 return work(cast("Snapshot", still))
+            except NotKnown:
+                pass
         with self.store.read() as snapshot:
             return work(snapshot)
 

@@ -229,6 +229,11 @@ def anchored_prefix(scope: str, digest: bytes) -> bytes:
     return digest16(scope) + digest
 
 
+def of_anchored_key(key: bytes) -> bytes:
+    """The anchor's digest."""
+    return key[16 : -_U64.size]
+
+
 def vector_key(model: str, uid: bytes) -> bytes:
     return digest16(model) + uid
 

@@ -81,6 +81,10 @@ class Snapshot(Protocol):
         """Ids of the live gotchas of one exact scope with an anchor of this digest, at whatever path."""
         ...
 
+    def anchor_digests(self) -> Iterator[bytes]:
+        """Those of all that `notes_anchored_as` finds, in every scope, with repetitions."""
+        ...
+
     def other_names(self) -> dict[str, tuple[str, ...]]:
         """Of each scope the scopes under which notes of other stores are of it, where there are such."""
         ...

@@ -80,6 +80,9 @@ class Scoped:
         prefixes = [keys.anchored_prefix(name, digest) for name in self._names_of(scope)]
         return self._newest_first(keys.ANCHORED, prefixes)
 
+    def anchor_digests(self) -> Iterator[bytes]:
+        return (keys.of_anchored_key(key) for key, _ in self.kv.scan(keys.ANCHORED))
+
     def _newest_first(self, table: str, prefixes: list[bytes], wanted: set[bytes] | None = None) -> Iterator[int]:
         found = [self._ids(table, prefix, wanted) for prefix in prefixes]
         return found[0] if len(found) == 1 else heapq.merge(*found, reverse=True)
