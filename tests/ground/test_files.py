@@ -122,8 +122,8 @@ def root(tmp_path: Path) -> Path:
 def named(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether the system says where a descriptor leads."""
     if request.param == "no /proc":
-        monkeypatch.setattr(contents, "path_of", lambda _: None)
-        monkeypatch.setattr(repository, "path_of", lambda _: None)
+        monkeypatch.setattr(contents, "opened_as", lambda _: None)
+        monkeypatch.setattr(repository, "opened_as", lambda _: None)
 
 
 @pytest.mark.usefixtures("named")

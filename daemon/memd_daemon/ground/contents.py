@@ -25,16 +25,13 @@ from typing import BinaryIO, Final, NamedTuple, TypeVar
 from memd_daemon import limits
 from memd_daemon.ground.deadline import in_time
 from memd_daemon.ground.digests import lasting, named
-from memd_daemon.ground.repository import path_of, resolved
+from memd_daemon.ground.repository import opened_as, resolved, unawaited
 from memd_daemon.model.event import Anchor
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 RACY_NS: Final = limits.RACY_MTIME_MS * limits.NS_PER_MS
-
-_OPENING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
-"""A FIFO that has come in the place of a file opens at once and is then seen for what it is."""
 
 _GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG})
 
@@ -125,9 +122,9 @@ class Contents:
         """What was read, and whether the file held just that: it may have been written to meanwhile."""
         began_ns = time.time_ns()
         try:
-            with os.fdopen(os.open(path, _OPENING), "rb", buffering=0) as file:
+            with open(path, "rb", buffering=0, opener=unawaited) as file:
                 seen = os.fstat(file.fileno())
-                if not stat.S_ISREG(seen.st_mode) or not _is_opened_below(root, path, file.fileno()):
+                if not stat.S_ISREG(seen.st_mode) or not is_opened_below(root, path, file.fileno()):
                     return None, True
                 found = self._taken(file, seen, until_ns)
                 if _shape(os.fstat(file.fileno())) != _shape(seen):
@@ -184,9 +181,9 @@ def is_below(root: str, path: str) -> bool:
     return _stands_below(root, resolved(path))
 
 
-def _is_opened_below(root: str, path: str, descriptor: int) -> bool:
-    """Likewise, of what was opened there: what the path leads to by now may be something else."""
-    return _stands_below(root, path_of(descriptor) or resolved(path))
+def is_opened_below(root: str, path: str, descriptor: int) -> bool:
+    """Likewise, of what was opened there: what the path leads to by now may be something else, also where that was removed."""
+    return _stands_below(root, opened_as(descriptor) or resolved(path))
 
 
 def _stands_below(root: str, real: str) -> bool:

@@ -18,13 +18,13 @@ import msgspec
 
 from memd_client.policy_signing import CONTENT_MAX_BYTES, NAME, SUFFIX
 from memd_daemon import limits
+from memd_daemon.ground.repository import unawaited
 from memd_daemon.model.policy import Why
 
 SYSTEM_FOLDER: Final = "/etc/memd/policy.d"
 HOME_FOLDER: Final = "policy"
 """Under the home."""
 
-_OPENING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 _ENDS: Final = (".toml", f".toml{SUFFIX}")
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 
@@ -105,7 +105,7 @@ def read(path: str, max_bytes: int = CONTENT_MAX_BYTES) -> bytes:
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe or a device is not even opened
             raise Unfit(Why.NO_FILE)
-        with os.fdopen(os.open(path, _OPENING), "rb") as file:
+        with open(path, "rb", opener=unawaited) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise Unfit(Why.NO_FILE)
             content = file.read(max_bytes + 1)

@@ -26,9 +26,6 @@ _SECTION_BEGIN: Final = '[remote "'
 _SECTION_END: Final = '"]'
 _BRANCH_BEGIN: Final = "ref: refs/heads/"
 
-_READING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
-"""A FIFO in the place of a file opens at once and is then seen for what it is."""
-
 _NAMING: Final = os.O_PATH | os.O_CLOEXEC if hasattr(os, "O_PATH") else None
 """Opens nothing but the name: no device, no FIFO, no file's content. None where the system has no such thing."""
 
@@ -87,11 +84,22 @@ def _named(path: str, flags: int) -> str | None:
 
 def path_of(descriptor: int) -> str | None:
     """The real path of what was opened, as the system says it; None where it does not, or nothing is there any more."""
+    found = opened_as(descriptor)
+    return found if found is not None and found.startswith("/") and not found.endswith(_REMOVED) else None
+
+
+def opened_as(descriptor: int) -> str | None:
+    """The system's own word for it, with `_REMOVED` behind the path that a removed one had; None where it has none."""
     try:
-        found = os.readlink(f"/proc/self/fd/{descriptor}")
+        return os.readlink(f"/proc/self/fd/{descriptor}")
     except OSError:  # no /proc
         return None
-    return found if found.startswith("/") and not found.endswith(_REMOVED) else None
+
+
+def unawaited(path: str, flags: int) -> int:
+    """An opener: a FIFO in the place of a file opens at once and is then seen for what it is. `open` closes what it refuses, a
+    directory; `os.fdopen` would leave that open for good."""
+    return os.open(path, flags | os.O_NOCTTY | os.O_NONBLOCK)
 
 
 if os.access in os.supports_follow_symlinks:
@@ -148,7 +156,7 @@ def is_within(checkout: Checkout, real: str) -> bool:
 def _read(path: str) -> str:
     """A small regular file's text; "" where there is none (a FIFO must not hang the daemon)."""
     try:
-        with os.fdopen(os.open(path, _READING), "rb") as file:
+        with open(path, "rb", opener=unawaited) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return ""
             return file.read(limits.GIT_FILE_MAX_BYTES).decode("utf-8", "surrogateescape")

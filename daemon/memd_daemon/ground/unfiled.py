@@ -11,16 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final
 
 from memd_daemon import errors, limits
+from memd_daemon.ground.contents import is_below, is_opened_below
 from memd_daemon.ground.digests import lasting, unified
 from memd_daemon.ground.history import STAGED, History, Standing, likeliest, told_path
+from memd_daemon.ground.repository import unawaited
 from memd_daemon.ground.source import Source
 from memd_daemon.ground.spelling import located
 from memd_daemon.model.event import Anchor
-
-_READING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 
 
 class Unfiled:
@@ -78,7 +77,7 @@ class Unfiled:
             return False
 
     def _is_file(self, name: str) -> bool:
-        return self._size(name) >= 0
+        return self._size(name) >= 0 and is_below(str(self._root), located(str(self._root), name))
 
     def _size(self, name: str) -> int:
         """Bytes of a regular file; -1 of anything else."""
@@ -91,11 +90,19 @@ class Unfiled:
     def _read(self, name: str) -> bytes | None:
         if not 0 <= self._size(name) <= limits.MOVED_FILE_MAX_BYTES:
             return None
+        root = str(self._root)
+        path = located(root, name)
         try:
-            with os.fdopen(os.open(located(str(self._root), name), _READING | os.O_NOFOLLOW), "rb") as file:
+            with open(path, "rb", opener=_unled) as file:
+                if not is_opened_below(root, path, file.fileno()):  # a folder on its way has become a link
+                    return None
                 return file.read(limits.MOVED_FILE_MAX_BYTES)
         except OSError:
             return None
+
+
+def _unled(path: str, flags: int) -> int:
+    return unawaited(path, flags | os.O_NOFOLLOW)
 
 
 def _kin(names: Iterable[str], path: str) -> Iterator[str]:
