@@ -187,7 +187,7 @@ def test_what_is_kept_is_what_would_be_made(asked_for: list[dict[str, Any]]) -> 
             with desk.daemon.parts.store.read() as snapshot:
                 kept = views_of(desk, snapshot, desk.daemon.parts.views, place)
                 assert kept == views_of(desk, snapshot, KnownViews(), place)
-                assert not any(map(desk.daemon.parts.views.lacks, snapshot.anchor_digests()))
+                assert not any(map(desk.daemon.parts.known_at(snapshot).lacks, snapshot.anchor_digests()))
 
 
 def test_behind_a_write_all_is_brought_up_to_it(desk: Desk) -> None:

@@ -11,9 +11,9 @@ What follows from rows and from something else beside them (their ground) is kep
 
 Where nothing was added to the log since the last look at it, what is known of it is the log (`Still`): no snapshot is opened.
 
-Which contents no anchor has is known as a whole (`KnownViews.lacks`), since every edit makes a content that nobody asked about. It
-is gone through once (`KnownViews.sift`), and each commit adds to it; what it says is true of every state since then, but for
-anchors that went in between. It is forgotten with the rows.
+Which contents no anchor has is known as a whole (`Known.lacks`), since every edit makes a content that nobody asked about. All are
+gone through once (`KnownViews.sift`), and each commit adds its own; anchors that went since are still among them. Like the rows it
+is known at the last state that was looked at alone, and forgotten where those are.
 """
 
 import threading
@@ -61,6 +61,10 @@ class Known(Protocol):
     """
 
     def __call__(self, key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]: ...
+
+    def lacks(self, digest: bytes) -> bool:
+        """Whether surely no live gotcha of any scope has an anchor of this digest."""
+        ...
 
 
 class NotKnown(Exception):
@@ -200,33 +204,27 @@ class KnownViews:
             stand = _Stand(snapshot)
             with self._lock:
                 self._come_to(snapshot, stand)
-
-        def known(key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]:
-            with self._lock:
-                kept = self._known.get(key) if self._is_at(stand) else None
-            return self._made(snapshot, stand, key, made) if kept is None else cast("Rows[T]", kept.rows)
-
-        return known
+        return _KnownAt(self, stand, snapshot)
 
     def still(self, additions: int) -> Known | None:
         """What is known, where no more than these were added to the log since it was looked at last; else None."""
         at = self._at
-        if at is None or at.additions != additions:
-            return None
+        return None if at is None or at.additions != additions else _KnownAt(self, at)
 
-        def known(key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]:
-            with self._lock:
-                kept = self._known.get(key) if self._at is at else None
-            if kept is None:
-                raise NotKnown
-            return cast("Rows[T]", kept.rows)
+    def kept(self, key: Key, stand: _Stand, *, is_still: bool) -> Rows[Any] | None:
+        """The rows of a key as they are known at a stand; ``is_still``: at that very look, not at one that found the same log."""
+        with self._lock:
+            kept = self._known.get(key) if self._holds(stand, is_still=is_still) else None
+        return None if kept is None else kept.rows
 
-        return known
+    def lacks(self, digest: bytes, stand: _Stand, *, is_still: bool) -> bool:
+        """`Known.lacks` at a stand, likewise."""
+        with self._lock:
+            anchored = self._anchored if self._holds(stand, is_still=is_still) else None
+            return anchored is not None and not anchored.may_hold(digest)
 
-    def lacks(self, digest: bytes) -> bool:
-        """Whether surely no gotcha of any scope has an anchor of this digest, at the snapshot that was looked at last."""
-        anchored = self._anchored
-        return anchored is not None and not anchored.may_hold(digest)
+    def _holds(self, stand: _Stand, *, is_still: bool) -> bool:
+        return self._at is stand if is_still else self._is_at(stand)
 
     def is_to_sift(self) -> bool:
         """Whether it is not known which digests there are; True once in a while alone, since it takes time to go through them."""
@@ -247,7 +245,8 @@ class KnownViews:
             if self._is_at(stand):
                 self._anchored = found
 
-    def _made(self, snapshot: Snapshot, stand: _Stand, key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]:
+    def make(self, snapshot: Snapshot, stand: _Stand, key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]:
+        """The rows of a key, kept where this is still the latest look."""
         traced = Traced(snapshot)
         rows = Rows(made(cast("Snapshot", traced)))
         with self._lock:
@@ -282,7 +281,10 @@ class KnownViews:
         added = stand.seq - at.seq
         if not 0 < added <= limits.CATCH_UP_COMMITS_MAX or stand.version[0] - at.version[0] != added:
             return False
-        uids = set(snapshot.changed_since(at.seq))
+        subjects = list(snapshot.changed_since(at.seq))
+        if stand.version[1] - at.version[1] != len(subjects):  # events of a commit that was here without them
+            return False
+        uids = set(subjects)
         notes = [snapshot.note(uid) for uid in uids]
         if not all(notes):  # about no note: keys, settings
             return False
@@ -296,3 +298,21 @@ class KnownViews:
 
     def _forget(self) -> None:
         self._known, self._count = {}, 0
+
+
+class _KnownAt:
+    """`Known` at a stand. ``snapshot``: what rows are made of that are not known; None where none is open (`Still`)."""
+
+    def __init__(self, views: KnownViews, stand: _Stand, snapshot: Snapshot | None = None) -> None:
+        self._views, self._stand, self._snapshot = views, stand, snapshot
+
+    def __call__(self, key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]:
+        rows = self._views.kept(key, self._stand, is_still=self._snapshot is None)
+        if rows is not None:
+            return rows
+        if self._snapshot is None:
+            raise NotKnown
+        return self._views.make(self._snapshot, self._stand, key, made)
+
+    def lacks(self, digest: bytes) -> bool:
+        return self._views.lacks(digest, self._stand, is_still=self._snapshot is None)

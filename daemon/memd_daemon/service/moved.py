@@ -104,7 +104,7 @@ def _held_before(
     parts: Parts, log: Known, root: str, scopes: tuple[str, ...], path: str, digest: bytes
 ) -> Iterator[str]:
     """Paths of the same checkout at which this content, which stands at ``path``, is known to have been."""
-    if not parts.views.lacks(digest):
+    if not log.lacks(digest):
         yield from log(("content", scopes, digest), partial(_anchored_as, scopes, digest)).rows
     below = root.rstrip("/") + "/"
     here = below + path

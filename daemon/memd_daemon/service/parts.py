@@ -108,7 +108,7 @@ class Parts:
             self.known_at(snapshot)
 
     def sift(self) -> None:
-        """Learns which contents no anchor has (`KnownViews.lacks`)."""
+        """Learns which contents no anchor has (`Known.lacks`)."""
         with self.store.read() as snapshot:
             if not self.store.doubt.is_set():
                 self.views.sift(snapshot, self.behind.give_way)
