@@ -158,6 +158,40 @@ def test_what_was_opened_is_asked_where_it_lies(root: Path, monkeypatch: pytest.
     assert FileGround().digest(str(root), "f.py") is None
 
 
+@pytest.mark.usefixtures("named")
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_what_is_there_once_it_is_open_says_nothing_of_what_was_opened(
+    root: Path, monkeypatch: pytest.MonkeyPatch, *, is_removed: bool
+) -> None:
+    """A link to somebody's file that gives way to a file of the checkout between the opening and the look at the path."""
+    file, theirs = root / "f.py", root.parent / "outside" / "f.py"
+    file.unlink()
+    file.symlink_to("../outside/f.py")
+    opened = os.open
+
+    def exchanged(path: str, flags: int) -> int:
+        descriptor = opened(path, flags)
+        if path == str(file) and file.is_symlink() and flags & getattr(os, "O_PATH", 0) == 0:
+            file.unlink()
+            file.write_bytes(b"ours\n")
+            if is_removed:
+                theirs.unlink()
+        return descriptor
+
+    monkeypatch.setattr(contents.os, "open", exchanged)
+    assert FileGround().digest(str(root), "f.py") in (None, content_digest([b"ours\n"]))
+    assert FileGround().digest(str(root), "f.py") == content_digest([b"ours\n"])
+
+
+def test_a_file_that_is_named_like_a_removed_one_is_read(root: Path) -> None:
+    """The system says of what was removed that it is: of such a name that is no word of the system's."""
+    (root / "f.py (deleted)").write_bytes(b"ours\n")
+    (root / "out.py (deleted)").symlink_to("../outside/f.py")
+    ground = FileGround()
+    assert ground.digest(str(root), "f.py (deleted)") == content_digest([b"ours\n"])
+    assert ground.digest(str(root), "out.py (deleted)") is None
+
+
 def test_a_link_to_what_nobody_here_may_read_is_no_file_of_the_checkout(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

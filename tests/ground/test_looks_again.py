@@ -1,13 +1,14 @@
 """What is looked at once more: true while all of it is as it was, and false after any change that would lead elsewhere."""
 
 import os
+import runpy
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from memd_daemon.ground import repository, spelling
+from memd_daemon.ground import looks_again, repository, spelling
 from memd_daemon.ground.looks_again import Looks, looks_at
 from memd_daemon.ground.repository import find_checkout
 from memd_daemon.ground.spelling import Spelling
@@ -102,6 +103,44 @@ def test_a_link_on_the_way_is_followed_as_long_as_it_leads_there(repo: Path) -> 
     assert not found.stand()
 
 
+def test_a_link_that_becomes_a_folder_between_two_looks_is_not_left_out(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies in that folder is a real path then, and says nothing of where the link led."""
+    way, look = repo / "way", looks_again.resolved_folder
+    way.symlink_to("src")
+    (repo / "src" / "one.py").write_text("")
+
+    def exchanged(path: str) -> str | None:
+        found = look(path)
+        if path == str(way):
+            way.unlink()
+            shutil.copytree(repo / "src", way)
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(looks_again, "resolved_folder", exchanged)
+        found = looked(repo, "way/one.py", "way/deep/lock.py")
+    assert found is not None
+    assert str(repo / "src" / "one.py") in found.files
+    assert not found.stand()
+
+
+def test_folders_above_one_that_is_looked_at_are_not_asked_for(repo: Path) -> None:
+    """Whatever the order in which they are named; a folder beside it whose name only begins so, and one behind a link, are."""
+    (repo / "src" / "de").mkdir()
+    (repo / "way").symlink_to("src")
+    for name in ("src/one.py", "src/de/two.py"):
+        (repo / name).write_text("")
+    found = looked(repo, "src/deep/lock.py", "src/one.py", "src/de/two.py", "way/one.py")
+    assert found is not None
+    assert found.directory == str(repo)
+    assert dict(found.named) == {str(repo / name): str(repo / real) for name, real in BESIDE.items()}
+
+
+BESIDE = {"src/deep": "src/deep", "src/de": "src/de", "way": "src"}
+
+
 def test_outside_git_nothing_is_kept(tmp_path: Path) -> None:
     """Any folder above may become a repository."""
     (tmp_path / "a.py").write_text("")
@@ -121,3 +160,19 @@ def test_a_mark_is_there_whatever_it_is(tmp_path: Path) -> None:
         path = tmp_path / mark
         {"file": path.touch, "folder": path.mkdir, "link": lambda path=path: path.symlink_to("x")}.get(mark, str)()
         assert repository.is_there(str(path)) == os.path.lexists(path) == (mark != "none")
+
+
+@pytest.mark.parametrize("befalls", ["it is refused", "it is not known"])
+def test_a_mark_is_there_also_where_the_system_refuses_to_look_so(
+    tmp_path: Path, befalls: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In some containers the call that follows no link is always answered by no."""
+
+    def access(*_: object, **__: object) -> bool:
+        return False
+
+    monkeypatch.setattr(os, "access", access)
+    monkeypatch.setattr(os, "supports_follow_symlinks", {access} if befalls == "it is refused" else set())
+    is_there = runpy.run_path(repository.__file__)["is_there"]
+    assert is_there(str(tmp_path))
+    assert not is_there(str(tmp_path / "none"))

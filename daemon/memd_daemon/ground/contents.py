@@ -183,7 +183,16 @@ def is_below(root: str, path: str) -> bool:
 
 def is_opened_below(root: str, path: str, descriptor: int) -> bool:
     """Likewise, of what was opened there: what the path leads to by now may be something else, also where that was removed."""
-    return _stands_below(root, opened_as(descriptor) or resolved(path))
+    return _stands_below(root, opened_as(descriptor) or _still_at(path, descriptor))
+
+
+def _still_at(path: str, descriptor: int) -> str:
+    """The real path of what was opened at ``path``, where the system does not say it; "" where something else is there by now.
+
+    Raises OSError where nothing is.
+    """
+    real = resolved(path)
+    return real if os.path.samestat(os.lstat(real), os.fstat(descriptor)) else ""
 
 
 def _stands_below(root: str, real: str) -> bool:

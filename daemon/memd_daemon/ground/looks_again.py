@@ -57,9 +57,9 @@ def looks_at(checkout: Checkout, cwd: str, files: Sequence[str]) -> Looks | None
 
 
 def _telling(leads: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The folders, without those above one that is a real path itself: no link is on the way to it, so none on theirs."""
+    """The folders, without a real path above another one: while no link is on the way to that, none is on its own."""
     real = [path for path, leads_to in leads.items() if path == leads_to]
-    return tuple(one for one in leads.items() if not any(_is_above(one[0], path) for path in real))
+    return tuple(one for one in leads.items() if one[0] != one[1] or not any(_is_above(one[0], path) for path in real))
 
 
 def _is_above(folder: str, path: str) -> bool:

@@ -102,7 +102,8 @@ def unawaited(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOCTTY | os.O_NONBLOCK)
 
 
-if os.access in os.supports_follow_symlinks:
+# Some containers refuse the whole call, which says no then to whatever is asked.
+if os.access in os.supports_follow_symlinks and os.access("/", os.F_OK, follow_symlinks=False):
 
     def is_there(path: str) -> bool:
         """`os.path.lexists`, by a call that raises nothing: where there is none, that takes longer than the look."""
