@@ -68,7 +68,7 @@ class HookCounts:
 
 
 class _Counted:
-    """A class, since each hook enters one: a generator and a stack of callbacks take longer than the rest of the counting."""
+    """Counts a failure where its block raises. Each hook enters one, and a generator with a stack of callbacks takes longer."""
 
     __slots__ = ("_counts", "_event", "_harness")
 

@@ -57,6 +57,5 @@ def heard(event: HookEvent) -> HookEvent:
 def request_kept(request: bytes, event: HookEvent) -> bytes:
     """A request id, bound to who used it: the same bytes from another session are another request. 16 bytes."""
     whose = f"{event.harness}\0{event.session}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(
-        request + whose, digest_size=wire.REQUEST_ID_BYTES
-    ).digest()  # it begins sooner than OpenSSL's
+    # Each hook makes one, and this begins sooner than what OpenSSL has to look for.
+    return hashlib.blake2b(request + whose, digest_size=wire.REQUEST_ID_BYTES).digest()
