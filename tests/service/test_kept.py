@@ -49,7 +49,7 @@ def knowing_nothing(desk: Desk) -> Iterator[None]:
         (parts, "checkouts", Checkouts()),
         (parts.ground, "_known", {}),
         (parts.ledger, "_remembered", Remembered()),
-        (teller, "_decisions", Decisions()),
+        (teller._weighing, "decisions", Decisions()),
         (teller, "_footings", Footings()),
     ]
     before = [getattr(whose, name) for whose, name, _ in kept]

@@ -6,6 +6,8 @@ answer once: chosen, or left out by the name of one rule. `WHY` has the sentence
 
 Where a change that nobody signed bears on the moment (`Situation.rest`), what a person endorsed is told as if it had not been made:
 the decision is first taken without it, and the endorsed notes of that one, with their corrections, are sure of their place.
+
+Where a bundle and what a moment brings share one answer, `decide` is asked with a `Leeway` (service/bundle.py).
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +19,7 @@ from memd_daemon.frames.hold import HELD
 from memd_daemon.model.delivery import LeftOut
 from memd_daemon.rules.detail import detail
 from memd_daemon.rules.hold import holds
-from memd_daemon.rules.pack import SAYS, corrections_of, pack
+from memd_daemon.rules.pack import SAYS, WHOLE, Leeway, corrections_of, pack
 from memd_daemon.rules.sift import RULES, Rule, sift
 from memd_daemon.rules.situation import (
     Candidate,
@@ -40,12 +42,14 @@ __all__ = [
     "Decision",
     "Gate",
     "GateEvidence",
+    "Leeway",
     "Rule",
     "Situation",
     "Terms",
     "budget_tokens",
     "decide",
     "detail",
+    "endorsed_of",
     "sift",
 ]
 
@@ -66,10 +70,12 @@ WHY: Final[dict[str, str]] = {
 stand in no delivery: `memd why` alone gives them."""
 
 
-def decide(now: Situation, candidates: Iterable[Candidate]) -> Decision:
-    """What goes out at this moment. Depends on the set of candidates and on ``now`` alone, not on the candidates' order."""
+def decide(now: Situation, candidates: Iterable[Candidate], leeway: Leeway = WHOLE) -> Decision:
+    """What goes out at this moment. Depends on the set of candidates and on ``now`` and ``leeway`` alone, not on the candidates'
+    order."""
     candidates = list(candidates)
-    sure = _sure(now, candidates)
+    if sure := _sure(now, candidates):
+        leeway = leeway._replace(sure=leeway.sure | sure)
     left: list[LeftOut] = []
     pool: dict[bytes, Candidate] = {}
     for one in candidates:
@@ -79,7 +85,7 @@ def decide(now: Situation, candidates: Iterable[Candidate]) -> Decision:
         else:
             pool[one.view.note.uid] = one
     found = list(pool.values())
-    return _held(now, found, left, sure) or _packed(now, found, left, sure)
+    return _held(now, found, left, leeway) or _packed(now, found, left, leeway)
 
 
 def _sure(now: Situation, candidates: Sequence[Candidate]) -> frozenset[bytes]:
@@ -89,8 +95,12 @@ def _sure(now: Situation, candidates: Sequence[Candidate]) -> frozenset[bytes]:
     """
     if now.rest is None or now.rest.silent:
         return frozenset()
-    always = decide(msgspec.structs.replace(now, rest=None), candidates)
-    told = [chosen.candidate for chosen in always.chosen]
+    return endorsed_of(decide(msgspec.structs.replace(now, rest=None), candidates))
+
+
+def endorsed_of(decision: Decision) -> frozenset[bytes]:
+    """Uids of the notes told that a person endorsed, with their corrections."""
+    told = [chosen.candidate for chosen in decision.chosen]
     endorsed = [one for one in told if one.endorsed]
     return frozenset(one.view.note.uid for one in (*endorsed, *corrections_of(endorsed, told)))
 
@@ -100,22 +110,20 @@ def _left_out(one: Candidate, rule: str) -> LeftOut:
 
 
 def _packed(
-    now: Situation, pool: Sequence[Candidate], left: Sequence[LeftOut], sure: frozenset[bytes], suffix: str = ""
+    now: Situation, pool: Sequence[Candidate], left: Sequence[LeftOut], leeway: Leeway, suffix: str = ""
 ) -> Decision:
     if not pool:
         return Decision(left_out=tuple(left))
-    text, tokens, packed = pack(now, pool, suffix, sure)
+    text, tokens, packed = pack(now, pool, suffix, leeway)
     fell = [_left_out(one, packed.left[one.view.id]) for one in pool if one.view.id in packed.left]
     return Decision(text=text, tokens=tokens, chosen=packed.chosen(), left_out=(*left, *fell))
 
 
-def _held(
-    now: Situation, pool: Sequence[Candidate], left: Sequence[LeftOut], sure: frozenset[bytes]
-) -> Decision | None:
+def _held(now: Situation, pool: Sequence[Candidate], left: Sequence[LeftOut], leeway: Leeway) -> Decision | None:
     """The answer that holds the edit back, with every note that is worth it and fits; None where there is none."""
     worth = {one.view.note.uid: one for one in pool if holds(now, one)}
     rest = [_left_out(one, AFTER_THE_HOLD) for one in pool if one.view.note.uid not in worth]
-    decision = _packed(now, list(worth.values()), [*left, *rest], sure, HELD)
+    decision = _packed(now, list(worth.values()), [*left, *rest], leeway, HELD)
     if not decision.chosen:
         return None
     return msgspec.structs.replace(decision, hold=decision.chosen[0].candidate)

@@ -9,6 +9,7 @@
 - Revoked directives take a bounded share of a block.
 - Notes that are sure of their place are taken first, into the block's whole budget; what nobody endorsed is taken into the budget
   that is set for it (situation.py, `Terms`).
+- A block that shares its answer with another one gives way as it is told to (`Leeway`).
 - Whatever did not fit is counted in the block's last line, rules first; the line's own cost is part of the block's. It names ten,
   and fewer where the room is short, one at least: room for the names of rules is kept from all notes, save that those of rules
   which nobody endorsed keep out no endorsed note; that for other names from no endorsed note, nor from the first of all.
@@ -46,11 +47,25 @@ SAYS: Final[dict[str, str]] = {
 _LINE_END: Final = "\n"
 
 
+class Leeway(NamedTuple):
+    """How a block gives way to another one of the same answer. Without a word: not at all."""
+
+    sure: frozenset[bytes] = frozenset()  # uids of notes that are taken before all others
+    only_sure: bool = False  # all others give way to the other block
+    bare: bool = False  # no lines below the notes
+    names: bool = False  # what did not fit is named also where nothing did, and no rule is among it
+    also: tuple[int, ...] = ()  # ids that the last line names first: of notes that have no room in the other block
+
+
+WHOLE: Final = Leeway()
+
+
 class Packed:
     """One block while it is being filled: which notes, in which rendering, and what they cost so far."""
 
-    def __init__(self, now: Situation, suffix: str, keeping: "_Keeping") -> None:
+    def __init__(self, now: Situation, suffix: str, keeping: "_Keeping", leeway: Leeway) -> None:
         self._now = now
+        self._leeway = leeway
         self._suffix = suffix
         self._taken: dict[int, _Note] = {}
         self._weight = Weight.HUMAN
@@ -81,6 +96,8 @@ class Packed:
             self._tombstone_tokens += tokens + 1
 
     def _refusal(self, note: "_Note", corrections: Iterable["_Note"]) -> str:
+        if self._leeway.only_sure and not note.is_sure:
+            return HARNESS_CAP
         if any(correction.view.id not in self._taken for correction in corrections):
             return CORRECTION_FIRST
         weight, count = min(self._weight, note.weight), len(self._taken) + 1
@@ -112,11 +129,11 @@ class Packed:
 
     def close(self, left_out_ids: Sequence[int]) -> str:
         """Settle the last line, with as many names as there is room for; gives the rule by which even the shortest is too long."""
-        rule = ""
+        rule, ids = "", (*self._leeway.also, *left_out_ids)
         for named in range(LEFT_OUT_IDS_MAX, 0, -1):
-            self._named, self._end = named, self._end_of(envelope.closing(left_out_ids, named))
+            self._named, self._end = named, self._end_of(envelope.closing(ids, named))
             rule = self._over(self._tokens, self._units)
-            if not rule or not left_out_ids:
+            if not rule or not ids:
                 break
         return rule
 
@@ -157,8 +174,8 @@ class Packed:
     def text(self, left_out_ids: Sequence[int]) -> str:
         """The whole block as it is sent."""
         notes = self.in_order()
-        texts = [note.texts[note.level] for note in notes]
-        return envelope.bundle([note.view for note in notes], texts, left_out_ids, self._named) + self._suffix
+        texts, ids = [note.texts[note.level] for note in notes], (*self._leeway.also, *left_out_ids)
+        return envelope.bundle([note.view for note in notes], texts, ids, self._named) + self._suffix
 
     def shrink(self) -> bool:
         """Take the block one step back: all notes to their barest, then the last one out. False where it is empty."""
@@ -230,23 +247,24 @@ class _Note:
 
 
 def pack(
-    now: Situation, pool: Sequence[Candidate], suffix: str = "", sure: frozenset[bytes] = frozenset()
+    now: Situation, pool: Sequence[Candidate], suffix: str = "", leeway: Leeway = WHOLE
 ) -> tuple[str, int, Packed]:
     """(the block, its tokens, what is in it and what is not). ``pool``: candidates that no other rule leaves out, each once.
 
     ``suffix`` is a text of memd's own that follows the last line and counts with it. The block is "" where no note fits and no
-    rule is left out: then there is nothing to say. ``sure``: uids of notes that are taken before all others.
+    rule is left out, unless what is left out is to be named: then there is nothing to say.
     """
-    notes = sorted((_Note(now, candidate, sure) for candidate in pool), key=lambda note: note.place)
+    notes = sorted((_Note(now, candidate, leeway.sure) for candidate in pool), key=lambda note: note.place)
     corrections = _corrections(notes)
     turns = _turns(notes, corrections)
-    packed = _take_all(turns, corrections, Packed(now, suffix, _Keeping()))
-    if packed.left:
-        packed = _take_all(turns, corrections, Packed(now, suffix, _keeping(notes)))
+    packed = _take_all(turns, corrections, Packed(now, suffix, _Keeping(), leeway))
+    if packed.left and not leeway.only_sure:  # who is taken is settled then, and as many are named as there is room for
+        packed = _take_all(turns, corrections, Packed(now, suffix, _keeping(notes, leeway.also), leeway))
     while (rule := packed.close(_named(notes, packed.left))) and packed.drop_last(rule):
         pass
-    packed.fill()
-    text, tokens = _finished(now, notes, packed)
+    if not leeway.bare:
+        packed.fill()
+    text, tokens = _finished(now, notes, packed, names=leeway.names)
     return text, tokens, packed
 
 
@@ -258,9 +276,9 @@ class _Keeping(NamedTuple):
     first: str = envelope.CLOSING  # from the first that is taken
 
 
-def _keeping(notes: Sequence[_Note]) -> _Keeping:
+def _keeping(notes: Sequence[_Note], also: Sequence[int]) -> _Keeping:
     """As if nothing fitted, and with the largest numbers: the line that comes is hardly ever longer."""
-    ids = sorted((note.view.id for note in notes), reverse=True)
+    ids = sorted((*also, *(note.view.id for note in notes)), reverse=True)
     rules = [note for note in notes if _is_rule(note)]
     named = (min(max(len(few), 1), LEFT_OUT_IDS_MAX) for few in ([r for r in rules if r.goes_first], rules))
     return _Keeping(envelope.closing(ids), *(envelope.closing(ids, count) for count in named))
@@ -335,11 +353,11 @@ def _is_rule(note: _Note) -> bool:
     return note.view.note.kind == Kind.DIRECTIVE and not note.view.revoked
 
 
-def _finished(now: Situation, notes: Sequence[_Note], packed: Packed) -> tuple[str, int]:
+def _finished(now: Situation, notes: Sequence[_Note], packed: Packed, *, names: bool) -> tuple[str, int]:
     """(block, tokens), measured as it is sent and taken back step by step should it be too large after all."""
     while True:
         rule_left = any(_is_rule(note) and note.view.id in packed.left for note in notes)
-        if not packed.in_order() and not rule_left:
+        if not packed.in_order() and not rule_left and not names:
             return "", 0
         text = packed.text(_named(notes, packed.left))
         tokens = now.cost(text)

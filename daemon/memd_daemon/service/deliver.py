@@ -21,9 +21,9 @@ from memd_client import wire
 from memd_daemon import limits
 from memd_daemon.ground.files import Glance
 from memd_daemon.model.delivery import Context, Delivery
-from memd_daemon.rules import Candidate, Decision, Situation, decide
-from memd_daemon.service import attest, candidates, capture, holds, names, notices, policy_rules, tool_results
-from memd_daemon.service.bundle import BLOCK_BREAK, Owed, after, bundle_after, stands
+from memd_daemon.rules import Decision, Situation
+from memd_daemon.service import attest, candidates, capture, holds, names, tool_results
+from memd_daemon.service.bundle import BLOCK_BREAK, Owed, bundle_after
 from memd_daemon.service.clients import Client, client_above
 from memd_daemon.service.contexts import (
     IN_FULL,
@@ -38,18 +38,17 @@ from memd_daemon.service.contexts import (
     session_and_continued,
     sessions_of,
 )
-from memd_daemon.service.decisions import Decisions
 from memd_daemon.service.footing import Footing, Footings
 from memd_daemon.service.hookcounts import HookCounts
 from memd_daemon.service.moments import FILE_MOMENTS, Call, situation, under_settings, with_files
 from memd_daemon.service.moved import look_around, moved_here
-from memd_daemon.service.outer import brought
 from memd_daemon.service.parts import Parts
 from memd_daemon.service.repos import Place, scopes_at
 from memd_daemon.service.requests import Requests
 from memd_daemon.service.search import Hit
-from memd_daemon.service.terms import gates_of, silence_at
+from memd_daemon.service.terms import silence_at
 from memd_daemon.service.twins import Twins, name_of, told_before
+from memd_daemon.service.weighing import Weighing
 from memd_daemon.store.ledger_port import LedgerSnapshot
 from memd_daemon.store.port import Snapshot
 from memd_hooks.events import Harness, HookAnswer, HookEvent, Moment
@@ -85,8 +84,7 @@ class Deliverer:
         self._parts = parts
         self._harnesses = harnesses
         self._names = {name: h.CLIENT_NAMES for name, h in harnesses.items() if h.CAP_UNITS}
-        self._board = notices.Board(parts)
-        self._decisions = Decisions()
+        self._weighing = Weighing(parts)
         self._footings = Footings()
         self._lock = threading.Lock()
         self._twins = Twins()
@@ -220,14 +218,14 @@ class Deliverer:
             context = entered(known, event, call.place, None, self._parts.now_ms())
             if known is None and like is not None:
                 context = msgspec.structs.replace(context, with_person=like.with_person, entry_point=like.entry_point)
-            owed, own = self._weigh(snapshot, ledger, call, context, harness)
+            owed, own = self._weighing.of(snapshot, ledger, call, context, harness)
             trigger = Moment(context.bundle_trigger)
             return Foreseen(
                 call=call,
                 owed=owed.told,
                 own=own,
                 at_bundle=situation(self._parts, ledger, call, context, harness, trigger, harness.CAP_UNITS),
-                at_moment=self._own_situation(ledger, call, context, harness, owed),
+                at_moment=self._weighing.own_situation(ledger, call, context, harness, owed),
                 is_owed=is_due(context, call.here, self._parts.now_ms()),
                 is_kept_back=context.bundle == PART_DELIVERED,
             )
@@ -315,7 +313,7 @@ class Deliverer:
 
         def weigh(snapshot: Snapshot) -> tuple[Call, Owed, Decision]:
             under = under_settings(self._parts, snapshot, call)
-            return under, *self._weigh(snapshot, ledger, under, context, harness)
+            return under, *self._weighing.of(snapshot, ledger, under, context, harness)
 
         if call.event.moment in FILE_MOMENTS and not is_owed(context, self._parts.now_ms()):
             call, owed, own = self._parts.look(weigh)
@@ -323,73 +321,6 @@ class Deliverer:
             with self._parts.store.read() as snapshot:
                 call, owed, own = weigh(snapshot)
         return self._told(call, context, owed, own)
-
-    def _weigh(
-        self, snapshot: Snapshot, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness
-    ) -> tuple[Owed, Decision]:
-        is_told = is_due(context, call.here, self._parts.now_ms())
-        owed = self._bundle(snapshot, ledger, call, context, harness) if is_told else Owed()
-        return owed, self._own(snapshot, ledger, call, context, harness, owed)
-
-    def _bundle(
-        self, snapshot: Snapshot, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness
-    ) -> Owed:
-        trigger = Moment(context.bundle_trigger)
-        now = situation(self._parts, ledger, call, context, harness, trigger, harness.CAP_UNITS)
-        is_silent = bool(call.here.everything)
-        lines = self._board.at_start(snapshot, call.place) if not context.agent else None
-        # Also where the lines stand: the rules are told again where their words change.
-        room = after(now, lines, harness, 0)
-        policy = policy_rules.at_start(self._parts, snapshot, call.place, room, is_silent=is_silent)
-        blocks = tuple(block for block in (lines, policy) if block is not None and not stands(now, block))
-        if is_silent:
-            return Owed(Decision(), blocks)
-        found = candidates.at_start(self._parts, snapshot, ledger, call.place, context)
-        at_hand = {*call.paths, *call.moved, *call.own_paths}
-        found = [one for one in found if one.view.matched_path not in at_hand]  # the moment brings them, and may hold
-        if policy in blocks:
-            now = after(now, policy, harness, limits.POLICY_LEAVES_TOKENS)
-        if lines in blocks:
-            least = limits.POLICY_LEAVES_TOKENS if policy in blocks else limits.SETTING_START_MIN_TOKENS
-            now = after(now, lines, harness, least)
-        return Owed(self._decisions.of(harness.NAME, now, found), blocks)
-
-    def _own(
-        self,
-        snapshot: Snapshot,
-        ledger: LedgerSnapshot,
-        call: Call,
-        context: Context,
-        harness: Harness,
-        owed: Owed,
-    ) -> Decision:
-        """What this very moment brings; a start brings nothing beyond its bundle."""
-        if call.there.everything:
-            return Decision()
-        if call.brought_up is not None:
-            now = self._own_situation(ledger, call, context, harness, owed)
-            gates = gates_of(call.settings, self._parts.now_ms())
-            asked = candidates.on_prompt(self._parts, snapshot, call.place, call.hits, call.brought_up, gates, now)
-            return decide(now, asked)
-        found = self._on_files(snapshot, call, context) if call.event.moment in FILE_MOMENTS else ()
-        if not found:
-            return Decision()
-        return self._decisions.of(harness.NAME, self._own_situation(ledger, call, context, harness, owed), found)
-
-    def _on_files(self, snapshot: Snapshot, call: Call, context: Context) -> Sequence[Candidate]:
-        """The gotchas about the files of a file moment."""
-        sessions = (context.session, *context.continues)
-        found = candidates.on_paths(
-            self._parts, snapshot, call.at, sessions, call.paths, moved=call.moved, glance=call.glance
-        )
-        outer = brought(self._parts, snapshot, call.settings, call.around, sessions)
-        return [*found, *outer] if outer else found
-
-    def _own_situation(
-        self, ledger: LedgerSnapshot, call: Call, context: Context, harness: Harness, owed: Owed
-    ) -> Situation:
-        cap = harness.CAP_UNITS - (harness.cost_units(owed.text + BLOCK_BREAK) if owed.text else 0)
-        return situation(self._parts, ledger, call, context, harness, call.event.moment, cap, owed.told.chosen)
 
     def _told(
         self, call: Call, context: Context, owed: Owed, own: Decision
@@ -400,7 +331,8 @@ class Deliverer:
         context = bundle_after(context, owed, call.here, now_ms)
         said = BLOCK_BREAK.join(text for text in (owed.text, own.text) if text)
         answer = HookAnswer(hold=said) if held else HookAnswer(context=said)
-        if not owed.blocks and not self._decisions.is_news(owed.told) and not self._decisions.is_news(own):
+        is_news = self._weighing.decisions.is_news
+        if not owed.blocks and not is_news(owed.told) and not is_news(own):
             return answer, None, context
         chosen, left_out = (*owed.told.chosen, *own.chosen), (*owed.told.left_out, *own.left_out)
         delivery = Delivery(
