@@ -106,10 +106,14 @@ def absorbed_into(currency: str, taker: Id) -> str:
     return f"{currency} -> absorbed into [{taker}]"
 
 
-TELLS_OF_PAUSE: Final = "every session's start tells of it while it stands, and for a day after"
-TELLS_OF_PAUSE_OVER: Final = "the session starts of the next day tell of the pause"
+TELLS_OF_PAUSE: Final = (
+    "every session's start tells of it while it stands, and for a day after, the next whenever it comes"
+)
+TELLS_OF_PAUSE_OVER: Final = "the session starts of the next day tell of the pause, the next whenever it comes"
 TELLS_OF_LIST: Final = "the session starts of the next day tell of it, and where it keeps memd out each while it does"
-TELLS_OF_LIST_BACK: Final = "where it kept memd out, the session starts of the next day tell of that"
+TELLS_OF_LIST_BACK: Final = (
+    "where it kept memd out, the session starts of the next day tell of that, the next whenever it comes"
+)
 TELLS_OF_SETTING: Final = "every session's start tells of it while it stands"
 TELLS_NOBODY: Final = "no session is told of it"
 """Which sessions hear of a setting that was changed unsigned (service/notices.py)."""

@@ -89,6 +89,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     bundle_tokens: int = 0
     notes: tuple[DeliveredNote, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    over: tuple[bytes, ...] = ()  # what is over and memd's own lines in it tell a person of (service/notices.py)
     tokens: int = 0
     vectors: str = ""  # "full", "table" or "" where none were used
 

@@ -41,6 +41,11 @@ class Owed(NamedTuple):
         return self.told.tokens + sum(block.tokens for block in self.blocks)
 
     @property
+    def over(self) -> tuple[bytes, ...]:
+        """What is over and memd's own lines tell a person of."""
+        return tuple(one for block in self.blocks if isinstance(block, notices.Notices) for one in block.over)
+
+    @property
     def goes(self) -> bool:
         """Whether anything of it goes out."""
         return bool(self.text)

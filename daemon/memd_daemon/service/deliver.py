@@ -22,7 +22,7 @@ from memd_daemon import limits
 from memd_daemon.ground.files import Glance
 from memd_daemon.model.delivery import Context, Delivery
 from memd_daemon.rules import Decision, Situation
-from memd_daemon.service import attest, candidates, capture, holds, names, tool_results
+from memd_daemon.service import attest, candidates, capture, holds, names, notices, tool_results
 from memd_daemon.service.bundle import BLOCK_BREAK, Owed, bundle_after
 from memd_daemon.service.clients import Client, client_above
 from memd_daemon.service.contexts import (
@@ -352,6 +352,7 @@ class Deliverer:
             bundle_tokens=owed.tokens,
             notes=(*(block.delivered() for block in owed.blocks), *(c.delivered() for c in chosen)),
             left_out=left_out,
+            over=owed.over,
             tokens=owed.tokens + own.tokens,
             vectors=call.vectors,
         )
@@ -375,6 +376,8 @@ class Deliverer:
             if context is not None and context.epoch == delivery.epoch and context.bundle in IN_FULL:
                 settled = msgspec.structs.replace(context, bundle=IN_FULL[context.bundle])
                 self._parts.ledger.put_context(settled)
+        if delivery.over:
+            notices.keep_told(self._parts, delivery.over)
 
 
 def _goes_out(hook: wire.Hook, delivery: Delivery, reply: bytes) -> bool:

@@ -60,19 +60,25 @@ def terms_of(
     if settings.is_default:
         default = Terms(budget_tokens=budget_tokens(trigger, spent))
         return default, default
-    is_headless = not context.with_person or bool(context.entry_point and context.entry_point not in person_entries)
-    own = _terms(settings, trigger, is_headless, spent, now_ms, endorsed=True)
-    rest = _terms(settings, trigger, is_headless, spent, now_ms, endorsed=False)
+    headless = is_headless(context, person_entries)
+    own = _terms(settings, trigger, headless, spent, now_ms, endorsed=True)
+    rest = _terms(settings, trigger, headless, spent, now_ms, endorsed=False)
     return own, own if rest == own else rest
 
 
-def _terms(settings: Settings, trigger: Moment, is_headless: bool, spent: int, now_ms: int, *, endorsed: bool) -> Terms:
+def is_headless(context: Context, person_entries: Collection[str]) -> bool:
+    """Whether nobody types in the context's client: it says so by its entry point, or nobody can be there. ``person_entries``: as
+    for `terms_of`."""
+    return not context.with_person or bool(context.entry_point and context.entry_point not in person_entries)
+
+
+def _terms(settings: Settings, trigger: Moment, headless: bool, spent: int, now_ms: int, *, endorsed: bool) -> Terms:
     key, hold = BUDGET_KEYS.get(trigger), settings.word(keys.HOLD, now_ms, endorsed=endorsed)
     setting = settings.count(key, now_ms, endorsed=endorsed) if key else None
     return Terms(
         budget_tokens=budget_tokens(trigger, spent, setting),
         gate=gate_of(settings, now_ms, endorsed=endorsed),
-        hold_enabled=hold == "on" or (hold == "interactive" and not is_headless),
+        hold_enabled=hold == "on" or (hold == "interactive" and not headless),
     )
 
 

@@ -4,6 +4,7 @@ A hook's answer asks, and `memd why`, which foretells it. A context that is owed
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from memd_daemon import limits
 from memd_daemon.model.delivery import Context
@@ -60,7 +61,8 @@ class Weighing:
         trigger = Moment(context.bundle_trigger)
         now = situation(self._parts, ledger, call, context, harness, trigger, harness.CAP_UNITS)
         is_silent = bool(call.here.everything)
-        lines = self._board.at_start(snapshot, call.place) if not context.agent else None
+        is_persons = partial(notices.is_a_persons, ledger, context, call.pid, harness.PERSON_ENTRY_POINTS)
+        lines = self._board.at_start(snapshot, call.place, is_persons) if not context.agent else None
         # Also where the lines stand: the rules are told again where their words change.
         room = after(now, lines, harness, 0)
         policy = policy_rules.at_start(self._parts, snapshot, call.place, room, is_silent=is_silent)
