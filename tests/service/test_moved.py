@@ -317,3 +317,17 @@ def test_a_rename_that_was_reverted_leaves_the_new_path_alone(desk: Desk) -> Non
     (desk.repo / NEW).write_text("something = 'else at that path'\n")
     assert desk.edit(NEW, session="s3") == ""
     assert "status: matches current state" in told(desk.edit(OLD, session="s3"))
+
+
+@pytest.mark.parametrize("first", ["app.py", "other.py"])
+def test_a_note_on_two_files_that_came_to_be_one_is_told_in_the_same_words(desk: Desk, first: str) -> None:
+    """The look that finds the second move names the same of them as the next one, which knows both."""
+    second = {"app.py": "other.py", "other.py": "app.py"}[first]
+    (desk.repo / "other.py").write_text("def other():\n    return 'nothing of the kind'\n")
+    note(desk, "app.py", "other.py", priority="medium")
+    move(desk, first, "one.py")
+    assert GOTCHA in told(desk.read("one.py"))
+    move(desk, second, "one.py")
+    found = told(desk.read("one.py", session="s2"))
+    assert GOTCHA in found
+    assert told(desk.edit("one.py", session="s3")) == found

@@ -79,7 +79,9 @@ def moved_here(
         ledger.put_moved(root, path, old)
     if keeps and is_strange and _is_due(parts, root):
         parts.behind.add(partial(look_for_gone, parts, place))
-    return {old: path for old, path in (known | found | further).items() if old != path}
+    moved = known | found | further
+    in_order = sorted(moved)  # the next look, which knows all of them, names a note by the same
+    return {old: moved[old] for old in in_order if old != moved[old]}
 
 
 def known_moves(ledger: LedgerSnapshot, root: str, paths: Iterable[str]) -> dict[str, str]:
