@@ -19,7 +19,7 @@ from memd_daemon.frames.hold import HELD
 from memd_daemon.model.delivery import LeftOut
 from memd_daemon.rules.detail import detail
 from memd_daemon.rules.hold import holds
-from memd_daemon.rules.pack import SAYS, WHOLE, Leeway, corrections_of, pack
+from memd_daemon.rules.pack import HARNESS_CAP, SAYS, WHOLE, Leeway, corrections_of, pack
 from memd_daemon.rules.sift import RULES, Rule, sift
 from memd_daemon.rules.situation import (
     Candidate,
@@ -33,6 +33,7 @@ from memd_daemon.rules.situation import (
 )
 
 __all__ = [
+    "HARNESS_CAP",
     "NOT_NEAR",
     "RULES",
     "UNLISTED",

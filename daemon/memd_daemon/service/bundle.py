@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from memd_daemon.model.delivery import Context
-from memd_daemon.rules import RULES, Candidate, Decision, Leeway, Situation, decide, endorsed_of
+from memd_daemon.rules import HARNESS_CAP, RULES, Candidate, Decision, Leeway, Situation, decide, endorsed_of
 from memd_daemon.service import notices, policy_rules
 from memd_daemon.service.contexts import DELIVERED, OFFERED, PART_DELIVERED, PART_OFFERED, is_due
 from memd_daemon.service.terms import Silence
@@ -88,7 +88,8 @@ def sharing(
     def beside(bundle: Owed) -> int:
         return of_own.now.cap_units - (harness.cost_units(bundle.text + BLOCK_BREAK) if bundle.text else 0)
 
-    if not own.text or harness.cost_units(own.text) <= beside(owed):
+    is_within = harness.cost_units(own.text) <= beside(owed)
+    if is_within if own.text else all(one.rule != HARNESS_CAP for one in own.left_out):
         return owed, own
     kept = endorsed_of(owed.told)
     only_kept = Leeway(sure=kept, only_sure=True, bare=True)
