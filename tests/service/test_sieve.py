@@ -76,6 +76,26 @@ def test_the_contents_of_gotchas_are_there_those_of_before_and_those_that_come(d
     assert [now(desk, known).lacks(NEVER) for known in (first, other)] == [True, True]
 
 
+def test_all_anchors_of_a_gotcha_that_comes_are_there(desk: Desk) -> None:
+    known = sifted(desk, KnownViews())
+    (desk.repo / "other.py").write_text("def other():\n    return 'nothing of the kind'\n")
+    note(desk, "app.py", "other.py")
+    with desk.daemon.parts.store.read() as snapshot:
+        held = set(snapshot.anchor_digests())
+    assert len(held) == 2
+    assert not any(map(now(desk, known).lacks, held))
+
+
+def test_an_earlier_state_is_gone_through_in_vain(desk: Desk) -> None:
+    """Another thread may have come to a later one before it began."""
+    known = KnownViews()
+    with desk.daemon.parts.store.read() as earlier:
+        note(desk)
+        now(desk, known)
+        known.sift(earlier, lambda: None)
+    assert not now(desk, known).lacks(digest(desk))
+
+
 def test_a_gotcha_that_returns_brings_its_content_back(desk: Desk) -> None:
     """It was not there when all were gone through."""
     away = note(desk)
@@ -162,11 +182,14 @@ def test_they_are_gone_through_once_in_a_while_and_at_once_where_all_was_forgott
     monkeypatch.setattr(limits, "SIFT_PAUSE_S", 0)
     assert known.is_to_sift()
     assert not sifted(desk, known).is_to_sift()
+    known.forget()
+    assert known.is_to_sift()
 
 
 def test_others_pass_while_they_are_gone_through(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SIFTED_AT_ONCE", 1)
-    for number in range(3):
+    """After each thousand or so, not after each."""
+    monkeypatch.setattr(limits, "SIFTED_AT_ONCE", 2)
+    for number in range(5):
         note(desk, content=f"note {number}")
     passed = []
     sifted(desk, KnownViews(), lambda: passed.append(threading.get_ident()))

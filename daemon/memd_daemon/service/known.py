@@ -211,20 +211,17 @@ class KnownViews:
         at = self._at
         return None if at is None or at.additions != additions else _KnownAt(self, at)
 
-    def kept(self, key: Key, stand: _Stand, *, is_still: bool) -> Rows[Any] | None:
-        """The rows of a key as they are known at a stand; ``is_still``: at that very look, not at one that found the same log."""
+    def kept(self, key: Key, stand: _Stand) -> Rows[Any] | None:
+        """The rows of a key, where they are known at this stand."""
         with self._lock:
-            kept = self._known.get(key) if self._holds(stand, is_still=is_still) else None
+            kept = self._known.get(key) if self._is_at(stand) else None
         return None if kept is None else kept.rows
 
-    def lacks(self, digest: bytes, stand: _Stand, *, is_still: bool) -> bool:
-        """`Known.lacks` at a stand, likewise."""
+    def lacks(self, digest: bytes, stand: _Stand) -> bool:
+        """`Known.lacks` at this stand."""
         with self._lock:
-            anchored = self._anchored if self._holds(stand, is_still=is_still) else None
+            anchored = self._anchored if self._is_at(stand) else None
             return anchored is not None and not anchored.may_hold(digest)
-
-    def _holds(self, stand: _Stand, *, is_still: bool) -> bool:
-        return self._at is stand if is_still else self._is_at(stand)
 
     def is_to_sift(self) -> bool:
         """Whether it is not known which digests there are; True once in a while alone, since it takes time to go through them."""
@@ -279,10 +276,10 @@ class KnownViews:
     def _catch_up(self, snapshot: Snapshot, at: _Stand, stand: _Stand) -> bool:
         """Drops the rows that the commits in between bear on; whether that can be told."""
         added = stand.seq - at.seq
-        if not 0 < added <= limits.CATCH_UP_COMMITS_MAX or stand.version[0] - at.version[0] != added:
+        if not 0 < added <= limits.CATCH_UP_COMMITS_MAX:
             return False
         subjects = list(snapshot.changed_since(at.seq))
-        if stand.version[1] - at.version[1] != len(subjects):  # events of a commit that was here without them
+        if stand.version[1] - at.version[1] != len(subjects):  # others are another store's, of a commit old or new
             return False
         uids = set(subjects)
         notes = [snapshot.note(uid) for uid in uids]
@@ -307,7 +304,7 @@ class _KnownAt:
         self._views, self._stand, self._snapshot = views, stand, snapshot
 
     def __call__(self, key: Key, made: Callable[[Snapshot], tuple[T, ...]]) -> Rows[T]:
-        rows = self._views.kept(key, self._stand, is_still=self._snapshot is None)
+        rows = self._views.kept(key, self._stand)
         if rows is not None:
             return rows
         if self._snapshot is None:
@@ -315,4 +312,4 @@ class _KnownAt:
         return self._views.make(self._snapshot, self._stand, key, made)
 
     def lacks(self, digest: bytes) -> bool:
-        return self._views.lacks(digest, self._stand, is_still=self._snapshot is None)
+        return self._views.lacks(digest, self._stand)
