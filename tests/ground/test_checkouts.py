@@ -76,6 +76,32 @@ def test_a_repository_in_between_is_seen(repo: Path) -> None:
     assert known.at(str(repo)) == above[0]
 
 
+@pytest.mark.parametrize("mark", ["a link to nowhere", "an empty folder"])
+def test_below_a_mark_that_leads_nowhere_every_call_looks(repo: Path, looks: list[str], mark: str) -> None:
+    """It may come to lead somewhere, without any change of what decides now."""
+    standing = repo / "src" / ".git"
+    standing.mkdir() if mark == "an empty folder" else standing.symlink_to("nowhere")
+    known, here = Checkouts(), str(repo / "src" / "deep")
+    assert known.at(here).root == str(repo)
+    assert known.known_at(here) is None
+    looks.clear()
+    assert known.at(here).root == str(repo)
+    assert looks
+
+
+@pytest.mark.parametrize("mark", ["a link to nowhere", "a link to a repository", "a file"])
+def test_a_mark_that_comes_in_between_ends_what_is_known(repo: Path, mark: str) -> None:
+    """Whatever it is."""
+    known, here, standing = Checkouts(), str(repo / "src" / "deep"), repo / "src" / ".git"
+    assert known.at(here) is known.known_at(here)
+    if mark == "a file":
+        standing.write_text("gitdir: elsewhere\n")
+    else:
+        standing.symlink_to("nowhere" if mark == "a link to nowhere" else repo / ".git")
+    assert known.known_at(here) is None
+    assert known.at(here) == find_checkout(here)
+
+
 def test_nothing_is_read_again_while_nothing_changed(repo: Path, looks: list[str]) -> None:
     """A commit changes no branch, remote or place, so it costs no look either."""
     known = Checkouts()

@@ -83,3 +83,14 @@ def test_an_event_that_only_ever_failed_is_told() -> None:
     with pytest.raises(ZeroDivisionError), counts.failure_of("claude", "read"):
         raise ZeroDivisionError
     assert counts.told()["claude read"]["failures"] == 1
+
+
+def test_a_block_counts_as_failed_where_it_raises_whatever_it_is_that_it_raises() -> None:
+    """Also what ends a thread; who says that he is of something unknown is counted under no name of his own."""
+    counts = HookCounts()
+    with counts.failure_of("claude", "read"):
+        pass
+    assert counts.told() == {}
+    with pytest.raises(KeyboardInterrupt), counts.failure_of("made\nup", "anything"):
+        raise KeyboardInterrupt
+    assert {name: told["failures"] for name, told in counts.told().items()} == {"unknown unknown": 1}

@@ -3,18 +3,21 @@
 import random
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memd_daemon import limits
+from memd_daemon.ground.files import Glance
 from memd_daemon.model.event import Anchor
 from memd_daemon.service.known import Known, KnownViews, NotKnown
+from memd_daemon.service.moved import moved_here
 from memd_daemon.service.repos import place_of
 from memd_daemon.service.sieve import Sieve
-from tests.service.desk import Desk, context_of
-from tests.service.test_moved import GOTCHA, MOVED, move, note, told
+from tests.service.desk import Desk, context_of, desk_at
+from tests.service.test_moved import GOTCHA, MOVED, NEW, OLD, move, note, told
 from tests.store.making import event, foreign_commit, fresh_uid, recorded
 
 NEVER = b"n" * 16
@@ -33,6 +36,7 @@ def test_most_others_are_not_there() -> None:
     """As `limits.SIEVE_BITS` says, of as many as a large store has."""
     dice = random.Random(1)
     sieve = Sieve()
+    assert len(sieve._bits) * 8 == limits.SIEVE_BITS  # pyright: ignore[reportPrivateUsage] -- what it costs
     assert not sieve.may_hold(dice.randbytes(16))
     for _ in range(100_000):
         sieve.add(dice.randbytes(16))
@@ -237,3 +241,33 @@ def test_a_store_in_doubt_is_not_gone_through(desk: Desk) -> None:
     parts.sift()
     assert now(desk, parts.views).lacks(NEVER)
     assert context_of(desk.read("app.py")) == ""
+
+
+@pytest.mark.parametrize("is_sifted", [False, True])
+def test_a_file_that_moved_while_no_daemon_ran_is_known_by_what_its_anchor_held(
+    tmp_path: Path, *, is_sifted: bool
+) -> None:
+    """Nobody has seen its content in this daemon's time: the store alone knows it."""
+    with desk_at(tmp_path) as desk:
+        note(desk)
+        repo = desk.repo
+    (repo / NEW).parent.mkdir(exist_ok=True)
+    (repo / OLD).rename(repo / NEW)
+    again = Desk(tmp_path / "home", repo)
+    if is_sifted:
+        again.daemon.parts.sift()
+    assert now(again, again.daemon.parts.views).lacks(NEVER) == is_sifted
+    out = told(again.edit(NEW))
+    again.close()
+    assert GOTCHA in out
+    assert MOVED in out
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_only_who_keeps_what_is_found_begins_to_go_through_them(desk: Desk, *, keeps: bool) -> None:
+    """Whoever asks what would be told changes nothing, and leaves no work behind."""
+    parts = desk.daemon.parts
+    note(desk)
+    moved_here(parts, place_of(parts, str(desk.repo)), [], ["app.py"], Glance(), keeps=keeps)
+    parts.behind.join()
+    assert now(desk, parts.views).lacks(NEVER) == keeps

@@ -56,7 +56,7 @@ class Checkouts:
 def _says_all(directory: str, found: Checkout) -> bool:
     if not found.common or found.remote.startswith("/"):
         return False
-    return not any(map(_of, marks_below(directory, found.root)))
+    return not any(map(is_there, marks_below(directory, found.root)))
 
 
 def _that_decide(directory: str, found: Checkout) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def moved_here(
             old: path
             for path, digest in digests.items()
             if digest is not None
-            for old in _held_before(parts, log, root, scopes, path, digest)
+            for old in _held_before(parts, log, root, scopes, digest)
             if old not in known and old != path and _is_gone(root, old)
             if _has_gotcha(log, scopes, old) or ledger.moved_from(root, old)
         }
@@ -102,16 +102,13 @@ def _with_gotchas(scopes: Sequence[str], snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(scope for scope in scopes if any(True for _ in snapshot.notes_of_kind(scope, Kind.GOTCHA)))
 
 
-def _held_before(
-    parts: Parts, log: Known, root: str, scopes: tuple[str, ...], path: str, digest: bytes
-) -> Iterator[str]:
-    """Paths of the same checkout at which this content, which stands at ``path``, is known to have been."""
+def _held_before(parts: Parts, log: Known, root: str, scopes: tuple[str, ...], digest: bytes) -> Iterator[str]:
+    """Paths of the same checkout at which this content is known to have been."""
     if not log.lacks(digest):
         yield from log(("content", scopes, digest), partial(_anchored_as, scopes, digest)).rows
     below = root.rstrip("/") + "/"
-    here = below + path
     for seen in parts.ground.seen_at(digest):
-        if seen != here and seen.startswith(below):
+        if seen.startswith(below):
             yield normal(clean(seen[len(below) :]))
 
 
