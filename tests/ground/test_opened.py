@@ -1,12 +1,14 @@
 """What is opened and turns out to be something else: it is closed again, and nothing outside a checkout is read as its own."""
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from memd_daemon.ground import contents, policy_files, repository
+from memd_daemon import limits
+from memd_daemon.ground import contents, policy_files, repository, tracked
 from memd_daemon.ground.contents import content_digest
 from memd_daemon.ground.files import FileGround
 from memd_daemon.model.event import Anchor
@@ -148,3 +150,53 @@ def test_what_a_folder_leads_to_outside_is_nowhere_a_file_went(tmp_path: Path, *
     (tmp_path / "elsewhere").rename(repo / "lib")
     (told,) = FileGround().statuses(repo, "main", (anchor,))
     assert (told.signal, told.detail) == ("anchor_renamed", "lib/app.py")
+
+
+@pytest.fixture(params=["fifo", "link", "endless", "large"])
+def instead(request: pytest.FixtureRequest, root: Path) -> Path:
+    """What has come in the place of a file of the checkout."""
+    file = root / "f.py"
+    file.unlink()
+    if request.param == "fifo":
+        os.mkfifo(file)
+    elif request.param == "large":
+        file.write_bytes(b"x" * (limits.RESULT_FILE_MAX_BYTES + 1))
+    else:
+        file.symlink_to("/dev/zero" if request.param == "endless" else "../outside/f.py")
+    return file
+
+
+def test_a_file_of_which_a_result_spoke_is_looked_at_as_what_it_is_by_then(root: Path, instead: Path) -> None:
+    """It was one when the result came; whoever waited for a FIFO's writer would hold up all results behind this one."""
+    assert tracked.content_of(str(root), instead.name) == ""
+
+
+def test_a_file_as_it_stands_is_the_text_of_a_result(root: Path) -> None:
+    """The others are refused for what they are."""
+    assert tracked.content_of(str(root), "f.py") == OURS.decode()
+
+
+def test_a_link_that_is_none_when_it_is_followed_leads_somewhere(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link of which the system says nothing, since it led nowhere, has become a file by then: it is looked at again."""
+    link, follow = root / "link.py", os.readlink
+    link.symlink_to("nowhere.py")
+
+    def followed(path: str) -> str:
+        if path == str(link):
+            link.unlink()
+            link.write_bytes(OURS)
+        return follow(path)
+
+    monkeypatch.setattr(os, "readlink", followed)
+    assert repository.resolved(str(link)) == str(link)
+
+
+def test_a_way_that_never_stands_still_is_taken_as_it_is_written(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer is always a path."""
+
+    def never(_: str) -> str:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    (root / "link.py").symlink_to("nowhere.py")
+    monkeypatch.setattr(os, "readlink", never)
+    assert repository.resolved(f"{root}/../root/link.py") == str(root / "link.py")

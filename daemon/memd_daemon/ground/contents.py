@@ -176,6 +176,18 @@ def _refuse_unseen(error: OSError | ValueError) -> None:
         raise Unreadable from error
 
 
+def read_below(root: str, path: str, most: int) -> bytes | None:
+    """What the regular file at a path below ``root`` holds; None where there is none, or it has become something else since it was
+    looked at. Raises Unreadable for one of more than ``most`` bytes, and OSError and ValueError as `open`."""
+    with open(path, "rb", opener=unawaited) as file:
+        seen = os.fstat(file.fileno())
+        if not stat.S_ISREG(seen.st_mode) or not is_opened_below(root, path, file.fileno()):
+            return None
+        if seen.st_size > most:
+            raise Unreadable
+        return file.read(most)
+
+
 def is_below(root: str, path: str) -> bool:
     """Whether a path leads to a place below ``root``, whatever links are on its way."""
     return _stands_below(root, resolved(path))

@@ -14,7 +14,7 @@ import msgspec
 
 from memd_daemon import limits
 from memd_daemon.errors import NoGrammar
-from memd_daemon.ground.contents import is_below
+from memd_daemon.ground.contents import Unreadable, is_below, read_below
 from memd_daemon.ground.digests import lasting, unified
 from memd_daemon.ground.history import History
 from memd_daemon.ground.source import Source
@@ -95,9 +95,6 @@ def _read(root: str, path: str) -> bytes | None:
     try:
         if not (os.path.isfile(path) and is_below(root, path)):
             return None
-        if os.path.getsize(path) > limits.MOVED_FILE_MAX_BYTES:
-            raise Unseen
-        with open(path, "rb") as file:
-            return file.read(limits.MOVED_FILE_MAX_BYTES)
-    except OSError as error:
+        return read_below(root, path, limits.MOVED_FILE_MAX_BYTES)
+    except (OSError, Unreadable) as error:
         raise Unseen from error

@@ -28,7 +28,7 @@ from memd_daemon import limits
 from memd_daemon.ground.checkouts import Checkouts
 from memd_daemon.ground.deadline import OutOfTime
 from memd_daemon.ground.history import BETWEEN, History, Standing, Told, told_path
-from memd_daemon.ground.repository import Checkout
+from memd_daemon.ground.repository import Checkout, resolved
 from memd_daemon.ground.spelling import located
 from memd_daemon.ground.unfiled import Unfiled
 from memd_daemon.model.event import Anchor
@@ -80,7 +80,7 @@ class Renames:
         """
         root, inner = self._home(root, anchor)
         checkout = self._checkouts.at(str(root))
-        if not checkout.common or checkout.root != os.path.realpath(root):
+        if not checkout.common or checkout.root != resolved(str(root)):
             return MISSING  # no git to ask
         state = _state(checkout, inner)
         known = self._known.get((str(root), inner))

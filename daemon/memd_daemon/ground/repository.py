@@ -58,14 +58,19 @@ def real_path(given: str) -> str:
 
 def resolved(path: str) -> str:
     """`os.path.realpath`, by the system's own word where it gives one: three calls, however deep the path lies."""
-    return _named(path, 0) or os.path.realpath(path)
+    for _ in range(limits.FILE_READ_TRIES):
+        try:
+            return _named(path, 0) or os.path.realpath(path)
+        except OSError:  # a link on its way was one when it was looked at, and none when it was followed
+            continue
+    return os.path.normpath(path)
 
 
 def resolved_folder(path: str) -> str | None:
     """Likewise, of a directory that is there; None where there is none."""
     if _NAMING is not None:
         return _named(path, os.O_DIRECTORY)
-    return os.path.realpath(path) if os.path.isdir(path) else None
+    return resolved(path) if os.path.isdir(path) else None
 
 
 def _named(path: str, flags: int) -> str | None:

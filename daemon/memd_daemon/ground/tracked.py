@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
 from memd_daemon import limits
+from memd_daemon.ground.contents import Unreadable, read_below
 from memd_daemon.ground.repository import Checkout, clean, from_root, git, led
 
 
@@ -47,11 +48,8 @@ def files_named(root: str, folders: Collection[str], names: Iterable[str]) -> li
 
 def content_of(root: str, path: str) -> str:
     """The text of a file; "" of one that cannot be read, or is larger than what is looked at."""
-    file = os.path.join(root, path)
     try:
-        if os.path.getsize(file) > limits.RESULT_FILE_MAX_BYTES:
-            return ""
-        with open(file, "rb") as opened:
-            return opened.read().decode("utf-8", "replace")
-    except (OSError, ValueError):
+        content = read_below(root, os.path.join(root, path), limits.RESULT_FILE_MAX_BYTES)
+    except (OSError, ValueError, Unreadable):
         return ""
+    return (content or b"").decode("utf-8", "replace")
