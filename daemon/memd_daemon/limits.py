@@ -455,7 +455,7 @@ SETTING_NEAR_SHARE: Final = 0.5  # of a mistyped key, in common with the one tha
 # notices: memd's own lines at the top of a start's bundle
 NOTICE_TOLD_MS: Final = (
     24 * 3600 * 1000
-)  # an unsigned pause that ended, a list that was changed, a stop: told for a day
+)  # an unsigned pause that ended, a list that was changed, a stop: told to every start of a day
 NOTICE_ENROLMENTS_MAX: Final = 3  # then "and n more"
 NOTICES_MAX_TOKENS: Final = (
     600  # of all of them: a pause, two lists, a stop, three keys; no number of lines keeps rules from their client
