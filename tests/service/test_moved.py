@@ -331,3 +331,18 @@ def test_a_note_on_two_files_that_came_to_be_one_is_told_in_the_same_words(desk:
     found = told(desk.read("one.py", session="s2"))
     assert GOTCHA in found
     assert told(desk.edit("one.py", session="s3")) == found
+
+
+def test_what_another_checkout_holds_has_not_moved_here(desk: Desk) -> None:
+    """A file of that name lies in a checkout beside this one, and a copy of it comes here: the file that is gone held something
+    else."""
+    note(desk)
+    beside = desk.repo.with_name(desk.repo.name[:-1] + "2")
+    beside.mkdir()
+    for path in (beside / OLD, desk.repo / "other.py"):
+        path.write_text("def other():\n    return 'nothing of the kind'\n")
+    assert desk.daemon.parts.ground.digest(str(beside), OLD) is not None
+    (desk.repo / OLD).unlink()
+    assert GOTCHA not in told(desk.read("other.py"))
+    desk.daemon.parts.behind.join()
+    assert GOTCHA not in told(desk.edit("other.py"))
