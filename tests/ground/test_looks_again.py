@@ -95,6 +95,9 @@ def test_what_is_not_simple_is_not_looked_at_so(repo: Path, given: str) -> None:
 def test_a_link_on_the_way_is_followed_as_long_as_it_leads_there(repo: Path) -> None:
     """A session may stand behind a link: where that leads is looked at again."""
     (repo / "way").symlink_to("src")
+    behind = looked(repo, "deep/lock.py", cwd="way")
+    assert behind is not None
+    assert behind.directory == str(repo / "src")
     found = looked(repo, "way/deep/lock.py")
     assert found is not None
     assert found.stand()
@@ -123,6 +126,19 @@ def test_a_link_that_becomes_a_folder_between_two_looks_is_not_left_out(
         found = looked(repo, "way/one.py", "way/deep/lock.py")
     assert found is not None
     assert str(repo / "src" / "one.py") in found.files
+    assert not found.stand()
+
+
+def test_a_link_says_nothing_of_the_folders_above_it(repo: Path) -> None:
+    """It may lead to the same place from a copy of them."""
+    (repo / "other").mkdir()
+    for name in ("other/one.py", "src/two.py"):
+        (repo / name).write_text("")
+    (repo / "src" / "way").symlink_to(repo / "other")
+    found = looked(repo, "src/way/one.py", "src/two.py")
+    assert found is not None
+    assert found.stand()
+    led_elsewhere(repo / "src")
     assert not found.stand()
 
 

@@ -200,6 +200,16 @@ def test_others_pass_while_they_are_gone_through(desk: Desk, monkeypatch: pytest
     assert len(passed) == 3
 
 
+def test_hooks_pass_while_they_are_gone_through(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = []
+    monkeypatch.setattr(desk.daemon.parts.behind, "give_way", lambda: passed.append(threading.get_ident()))
+    note(desk)
+    desk.daemon.parts.behind.join()
+    passed.clear()
+    desk.daemon.parts.sift()
+    assert passed == [threading.get_ident()]
+
+
 def test_an_edit_behind_the_first_asks_the_store_for_no_content_that_is_new(desk: Desk) -> None:
     """Each edit leaves one behind."""
     note(desk)
