@@ -183,6 +183,25 @@ def test_what_is_there_once_it_is_open_says_nothing_of_what_was_opened(
     assert FileGround().digest(str(root), "f.py") == content_digest([b"ours\n"])
 
 
+def test_what_is_not_to_be_read_is_not_opened(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file outside that is to be taken apart, and what is no regular file: the opening of a device alone does something."""
+    (root / "out.py").symlink_to("../outside/f.py")
+    os.mkfifo(root / "fifo.py")
+    opened, seen = os.open, []
+
+    def told(path: str, flags: int) -> int:
+        if flags & getattr(os, "O_PATH", 0) == 0:
+            seen.append(path)
+        return opened(path, flags)
+
+    monkeypatch.setattr(os, "open", told)
+    assert FileGround().source(str(root), "out.py") is None
+    assert FileGround().digest(str(root), "fifo.py") is None
+    assert seen == []
+    assert FileGround().source(str(root), "f.py") is not None
+    assert seen == [str(root / "f.py")]
+
+
 def test_a_file_that_is_named_like_a_removed_one_is_read(root: Path) -> None:
     """The system says of what was removed that it is: of such a name that is no word of the system's."""
     (root / "f.py (deleted)").write_bytes(b"ours\n")
