@@ -8,6 +8,7 @@ import pytest
 
 from memd_daemon import limits
 from memd_daemon.ground import repository
+from tests.ground.test_opened import left_open
 from tests.service.desk import git, make_repo
 
 SIGNED = """tree {tree}
@@ -161,3 +162,24 @@ def test_a_checkout_comes_out_of_any_bytes(tmp_path: Path, name: str, content: b
     assert found.root == str(repo)
     found.branch.encode()
     assert len(found.branch) <= limits.LINE_MAX_CHARS
+
+
+def test_what_the_system_says_of_a_descriptor_is_a_path_or_nothing(tmp_path: Path) -> None:
+    """Of a removed file and of a pipe it says something else; a name that ends as if is found in another way."""
+    named = tmp_path.resolve() / "f.py (deleted)"
+    for file in (tmp_path / "gone.py", named):
+        file.touch()
+    gone, there, (pipe, end) = os.open(tmp_path / "gone.py", os.O_RDONLY), os.open(named, os.O_RDONLY), os.pipe()
+    (tmp_path / "gone.py").unlink()
+    assert [repository.path_of(one) for one in (gone, there, pipe)] == [None, None, None]
+    assert repository.resolved(str(named)) == str(named)
+    for one in (gone, there, pipe, end):
+        os.close(one)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc to count descriptors by")
+def test_what_is_opened_to_hear_its_path_is_closed_again(tmp_path: Path) -> None:
+    """A daemon that left one open at each look could open nothing more after a thousand."""
+    here = tmp_path.resolve()
+    assert repository.resolved(str(here)) == repository.resolved_folder(str(here)) == str(here)
+    assert left_open(here) == 0
