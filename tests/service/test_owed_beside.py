@@ -15,7 +15,7 @@ from memd_daemon import limits
 from memd_daemon.frames.hold import HELD
 from memd_hooks.harness import claude
 from tests.frames.grammar import CLOSING
-from tests.service.desk import Desk, context_of, desk_at, make_repo, reason_of
+from tests.service.desk import Desk, context_of, desk_at, git, make_repo, reason_of
 from tests.service.matrix import told
 from tests.service.policies import enact, made_person
 from tests.service.test_people import Person
@@ -271,6 +271,7 @@ def test_a_file_of_the_same_name_elsewhere_takes_nothing_out_of_a_bundle(desk: D
     """An agent reads another repository's app.py, and its lost start has a gotcha about its own."""
     gotcha = desk.remember(GONE, kind="gotcha", priority="high", anchors=["app.py"]).id
     other = make_repo(tmp_path / "elsewhere")
+    git(other, "commit", "-q", "--amend", "-m", "another first commit")
     desk.start()
     desk.read("app.py")
     agent = desk.payload("SubagentStart", "s1", agent_id="a1", agent_type="general-purpose", prompt_id="p1")
