@@ -272,6 +272,9 @@ def test_a_file_of_the_same_name_elsewhere_takes_nothing_out_of_a_bundle(desk: D
     gotcha = desk.remember(GONE, kind="gotcha", priority="high", anchors=["app.py"]).id
     other = make_repo(tmp_path / "elsewhere")
     git(other, "commit", "-q", "--amend", "-m", "another first commit")
+    here, desk.repo = desk.repo, other
+    desk.remember("Its rules are its own.", kind="directive")
+    desk.repo = here
     desk.start()
     desk.read("app.py")
     agent = desk.payload("SubagentStart", "s1", agent_id="a1", agent_type="general-purpose", prompt_id="p1")
