@@ -183,6 +183,21 @@ def test_what_is_there_once_it_is_open_says_nothing_of_what_was_opened(
     assert FileGround().digest(str(root), "f.py") == content_digest([b"ours\n"])
 
 
+def test_a_path_that_cannot_be_followed_is_not_believed_by_its_name(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing says what was opened, and the links on the way come and go at each look."""
+    (root / "folder").symlink_to("../outside")
+
+    def failing(*_: object, **__: object) -> str:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(contents, "opened_as", lambda _: None)
+    monkeypatch.setattr(repository, "opened_as", lambda _: None)
+    monkeypatch.setattr(os.path, "realpath", failing)
+    assert FileGround().digest(str(root), "folder/f.py") is None
+
+
 def test_what_is_not_to_be_read_is_not_opened(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file outside that is to be taken apart, and what is no regular file: the opening of a device alone does something."""
     (root / "out.py").symlink_to("../outside/f.py")

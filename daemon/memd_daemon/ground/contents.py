@@ -203,7 +203,7 @@ def _still_at(path: str, descriptor: int) -> str:
 
     Raises OSError where nothing is.
     """
-    real = resolved(path)
+    real = os.path.realpath(path, strict=True)  # `resolved` always has an answer
     return real if os.path.samestat(os.lstat(real), os.fstat(descriptor)) else ""
 
 
