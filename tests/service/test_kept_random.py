@@ -236,7 +236,7 @@ class Life:
     def told(self, desk: Desk, path: Path) -> list[str]:
         """At a read and at an edit of a file, in sessions of their own."""
         self.asked += 1
-        cwd = str(path.parent if self.asked % 2 else self.repo)
+        cwd = str(path.parent if len(self.done) % 2 else self.repo)  # the same for all of one step
         out = [
             desk.read(str(path), f"reads {self.asked}", cwd=cwd),
             desk.edit(str(path), f"edits {self.asked}", cwd=cwd),
