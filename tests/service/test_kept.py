@@ -184,7 +184,8 @@ def versions(desk: Desk, n: int) -> None:
 
 def hook(desk: Desk, n: int) -> None:
     """A turn goes on; some answers are lost."""
-    session, agent, what = f"s{n % 2 + 1}", {"agent_id": "a1", "agent_type": "x"} if n % 3 == 0 else {}, n // 6 % 6
+    session, what = f"s{n % 2 + 1}", n // 6 % 6
+    agent: dict[str, Any] = {"agent_id": "a1", "agent_type": "x"} if n % 3 == 0 else {}
     prompt_id, receipt = f"p{n // 36 % 2 + 1}", n % 5 != 0
     if what < 3:
         path = FILES[what % 2]

@@ -323,6 +323,20 @@ def test_a_mark_that_is_no_file_is_not_read(desk: Desk, kind: str, tmp_path: Pat
     assert kind == "fifo" or desk.start() == ""
 
 
+def test_a_folder_in_the_place_of_a_mark_is_closed_again(desk: Desk) -> None:
+    """Whatever looks at it again would leave no descriptor for anything else."""
+    mark = desk.home / "run" / "stopped"
+    mark.parent.mkdir(exist_ok=True)
+    mark.mkdir()
+    restarted(desk)
+    held = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):  # it is closed again by now
+            held.append(descriptor.readlink())
+    assert held
+    assert mark not in held
+
+
 # --- as a part of the bundle
 
 

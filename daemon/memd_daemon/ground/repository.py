@@ -107,6 +107,11 @@ def unawaited(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOCTTY | os.O_NONBLOCK)
 
 
+def unfollowed(path: str, flags: int) -> int:
+    """Likewise, and a link in its place is refused."""
+    return unawaited(path, flags | os.O_NOFOLLOW)
+
+
 # Some containers refuse the whole call, which says no then to whatever is asked.
 if os.access in os.supports_follow_symlinks and os.access("/", os.F_OK, follow_symlinks=False):
 

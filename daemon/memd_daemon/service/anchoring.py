@@ -26,7 +26,7 @@ from memd_daemon.ground.claims import GONE, Given, claim_of, holds_secret, parse
 from memd_daemon.ground.contents import Unreadable
 from memd_daemon.ground.judged import ABSENT, is_beyond, taken
 from memd_daemon.ground.names import parts_of
-from memd_daemon.ground.repository import head_of, relative_path
+from memd_daemon.ground.repository import head_of, relative_path, resolved
 from memd_daemon.ground.source import Block, Source
 from memd_daemon.ground.spelling import located
 from memd_daemon.model import event as ev
@@ -142,7 +142,7 @@ class _Taking:
 
     def _outside(self, given: str) -> errors.Refused:
         """What is wrong with a path that leads to no file below the root: it may be the root."""
-        is_root = bool(given) and os.path.realpath(Path(self._cwd, given)) == os.path.realpath(self._root)
+        is_root = bool(given) and resolved(str(Path(self._cwd, given))) == resolved(self._root)
         return (
             refused.AnchorIsAFolder(shown(given)) if is_root else errors.AnchorOutside(shown(given), shown(self._root))
         )

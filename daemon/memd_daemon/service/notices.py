@@ -31,6 +31,7 @@ import msgspec
 from memd_daemon import errors, limits
 from memd_daemon.frames import notices as words
 from memd_daemon.frames import policy as policy_words
+from memd_daemon.ground.repository import unfollowed
 from memd_daemon.model.delivery import NOTICES_UID, Context, DeliveredNote
 from memd_daemon.model.ids import hybrid_ms
 from memd_daemon.model.setting_keys import HOLD, IGNORE, LISTS, PAUSE, covers
@@ -392,7 +393,7 @@ def _known_by(by: str, stops: _Stops) -> bytes:
 def _marked(home: Path) -> Stop | None:
     """What stands in the mark; its own time where that cannot be read, None where there is none."""
     try:
-        with os.fdopen(os.open(home / "run" / "stopped", _OPENING), "rb") as file:
+        with open(home / "run" / "stopped", "rb", opener=unfollowed) as file:
             seen, told = os.fstat(file.fileno()), file.read(limits.STOP_MARK_MAX_BYTES)
     except OSError:
         return None
@@ -401,9 +402,6 @@ def _marked(home: Path) -> Stop | None:
     except msgspec.MsgspecError:
         stop = Stop(at=0)
     return stop if _is_time(stop.at) else Stop(at=seen.st_mtime_ns // limits.NS_PER_MS)
-
-
-_OPENING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK | os.O_NOFOLLOW
 
 
 def _is_time(unix_ms: int) -> bool:

@@ -25,6 +25,7 @@ from typing import Final
 
 from memd_client import wire
 from memd_daemon import errors, limits
+from memd_daemon.ground.repository import unfollowed
 from memd_daemon.service import capture, names
 from memd_daemon.service.capture import store_prompt
 from memd_daemon.service.parts import Parts
@@ -40,7 +41,6 @@ DROPPED: Final = "spool/dropped"
 LOST: Final = "spool/lost"
 """Setting: how many calls were lost, and when memd last learned of one, as `count at_ms`."""
 
-_OPENING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK | os.O_NOFOLLOW
 
 _FOR_NOW: Final = (
     errors.StoreFull,
@@ -216,7 +216,7 @@ def _read(path: Path) -> bytes:
     """The content of a file that a hook may have written. Raises OSError, Unfit."""
     if not stat.S_ISREG(path.lstat().st_mode):
         raise Unfit  # a device would do something when it is opened
-    with os.fdopen(os.open(path, _OPENING), "rb") as file:
+    with open(path, "rb", opener=unfollowed) as file:
         seen = os.fstat(file.fileno())
         fits = stat.S_ISREG(seen.st_mode) and seen.st_uid == os.getuid() and seen.st_size <= wire.SPOOLED_MAX_BYTES
         if not fits:
