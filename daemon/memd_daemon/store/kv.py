@@ -1,7 +1,7 @@
 """What the log asks of a keeper of tables: ordered bytes, named tables, nothing else. LMDB is one (lmdb_log), a dict another."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar, cast
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class WhenAsked:
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
-        self._open = ExitStack()
+        self._reading: AbstractContextManager[Reading] | None = None  # most answers are known, and open none
         self._kv: Reading | None = None
         self._has_ended = False
 
@@ -67,12 +67,15 @@ class WhenAsked:
         return cast("Reading", self)
 
     def __exit__(self, *raised: Any) -> None:
-        self._kv, self._has_ended = None, True
-        self._open.__exit__(*raised)
+        reading, self._kv, self._has_ended = self._reading, None, True
+        if reading is not None:
+            reading.__exit__(*raised)
 
     def __getattr__(self, name: str) -> Any:
         if self._kv is None:
             if self._has_ended:
                 raise RuntimeError("a snapshot that has ended")
-            self._kv = self._open.enter_context(self._keeper.reading())
+            reading = self._keeper.reading()
+            self._kv = reading.__enter__()
+            self._reading = reading
         return getattr(self._kv, name)

@@ -2,7 +2,8 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
+from contextlib import AbstractContextManager
+from typing import Any, Final
 
 import msgspec
 
@@ -14,7 +15,7 @@ from memd_daemon.store.bursts import BurstRows
 from memd_daemon.store.kv import Keeper, Reading, WhenAsked, Writing
 from memd_daemon.store.ledger_read import TableLedgerSnapshot, contexts, decode_delivery, hold_of, holds
 from memd_daemon.store.prune import prune
-from memd_daemon.store.remembered import Remembered, Standing, standing_of
+from memd_daemon.store.remembered import Remembered, Standing, Told, standing_of
 from memd_daemon.store.stale import FlagRows
 
 _encoder: Final = msgspec.msgpack.Encoder()
@@ -33,11 +34,8 @@ class TableLedger(FlagRows, BurstRows):
         with self._keeper.reading() as kv:
             yield TableLedgerSnapshot(kv, told)
 
-    @contextlib.contextmanager
-    def at_hand(self) -> Iterator[TableLedgerSnapshot]:
-        told = self._remembered.now
-        with WhenAsked(self._keeper) as kv:
-            yield TableLedgerSnapshot(kv, told)
+    def at_hand(self) -> AbstractContextManager[TableLedgerSnapshot]:
+        return _AtHand(self._keeper, self._remembered.now)
 
     # --- contexts
 
@@ -196,6 +194,21 @@ class TableLedger(FlagRows, BurstRows):
         key = keys.moved_prefix(root, path) + keys.digest16(old)
         self._keeper.writing(lambda kv: kv.put(keys.MOVED, key, old.encode()))
         self._remembered.forget()
+
+
+class _AtHand:
+    """A class, since each hook enters one: a generator takes longer than what it is asked."""
+
+    __slots__ = ("_kv", "_told")
+
+    def __init__(self, keeper: Keeper, told: Told) -> None:
+        self._kv, self._told = WhenAsked(keeper), told
+
+    def __enter__(self) -> TableLedgerSnapshot:
+        return TableLedgerSnapshot(self._kv.__enter__(), self._told)
+
+    def __exit__(self, *raised: Any) -> None:
+        self._kv.__exit__(*raised)
 
 
 def _put_hold(kv: Writing, hold: Hold) -> None:
