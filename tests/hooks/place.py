@@ -60,3 +60,9 @@ def names(folder: Path) -> list[str]:
 
 def all_files(folder: Path) -> dict[str, bytes]:
     return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+
+
+def written(file: Path) -> tuple[int, int, int]:
+    """What changes where a file is written anew; a look at it changes when it was looked at, and not this."""
+    found = file.stat()
+    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns

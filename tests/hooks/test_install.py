@@ -10,7 +10,7 @@ import pytest
 
 from memd_hooks import faults, install, registry
 from memd_hooks.launcher import HOOK, hook_command
-from tests.hooks.place import Place, all_files, names
+from tests.hooks.place import Place, all_files, names, written
 from tests.hooks.test_install_text import CORPUS
 
 
@@ -75,11 +75,11 @@ def test_twice_is_once(place: Place) -> None:
     """A second install has nothing to do and touches nothing."""
     place.write(CORPUS["two blanks"])
     place.install()
-    before = all_files(place.user), place.settings.stat()
+    before = all_files(place.user), written(place.settings)
     again = place.install()
     assert (again.steps, again.refusals, again.launchers_changed) == ((), (), False)
     assert str(place.plan()) == "nothing to change"
-    assert (all_files(place.user), place.settings.stat()) == before
+    assert (all_files(place.user), written(place.settings)) == before
 
 
 def test_a_plan_writes_nothing(place: Place) -> None:

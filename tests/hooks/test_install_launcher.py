@@ -17,6 +17,7 @@ from memd_hooks import faults, firing, install, launcher
 from memd_hooks.events import Moment
 from memd_hooks.launcher import UnspeakableHome, hook_command, word
 from memd_hooks.program import PROGRAM
+from tests.hooks.place import written
 
 ODD_NAMES = (
     "plain",
@@ -171,9 +172,9 @@ def test_launchers_are_written_once(tmp_path: Path) -> None:
     home = tmp_path / "it's home"
     environ = {"HOME": str(tmp_path)}
     assert launcher.ensure_launchers(home, environ)
-    before = (home / "bin/hook").stat()
+    before = written(home / "bin/hook")
     assert not launcher.ensure_launchers(home, environ)
-    assert (home / "bin/hook").stat() == before
+    assert written(home / "bin/hook") == before
     assert (home / "bin/hook").stat().st_mode & 0o777 == 0o755
     assert home.stat().st_mode & 0o777 == 0o700
     (home / "bin/hook").chmod(0o644)
