@@ -61,7 +61,16 @@ GOTCHAS: Final = st.lists(st.tuples(st.sampled_from(WORTH), LENGTHS), min_size=1
 )
 
 
-@settings(deadline=None, max_examples=200)
+often = settings(deadline=None, max_examples=200)
+beside = given(
+    found=bundles(),
+    gotchas=GOTCHAS,
+    percent=PERCENT,
+    moment=st.sampled_from((Moment.PRE_EDIT, Moment.READ)),
+)
+
+
+@often
 @given(
     found=bundles(),
     gotchas=GOTCHAS,
@@ -94,13 +103,8 @@ def test_the_bundle_keeps_what_is_endorsed_and_gives_way_in_the_rest(
     assert together(again[0].told, again[1]) == text, "the order in which they were found is nothing to it"
 
 
-@settings(deadline=None, max_examples=200)
-@given(
-    found=bundles(),
-    gotchas=GOTCHAS,
-    percent=PERCENT,
-    moment=st.sampled_from((Moment.PRE_EDIT, Moment.READ)),
-)
+@often
+@beside
 def test_a_gotcha_has_the_room_that_endorsed_notes_leave(
     found: list[Candidate], gotchas: list[Candidate], percent: int, moment: Moment
 ) -> None:
@@ -121,13 +125,8 @@ def test_a_gotcha_has_the_room_that_endorsed_notes_leave(
         assert missing & named(together(owed.told, own))
 
 
-@settings(deadline=None, max_examples=200)
-@given(
-    found=bundles(),
-    gotchas=GOTCHAS,
-    percent=PERCENT,
-    moment=st.sampled_from((Moment.PRE_EDIT, Moment.READ)),
-)
+@often
+@beside
 def test_which_gotchas_come_is_decided_beside_the_endorsed_notes_alone(
     found: list[Candidate], gotchas: list[Candidate], percent: int, moment: Moment
 ) -> None:

@@ -19,7 +19,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 from memd_daemon import limits
@@ -34,6 +34,9 @@ V = TypeVar("V")
 RACY_NS: Final = limits.RACY_MTIME_MS * limits.NS_PER_MS
 
 _GONE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG})
+
+Opener = Callable[[str, int], int]
+"""As `open` takes one."""
 
 _Shape = tuple[int, int, int, int]
 """(size, mtime in ns, inode, ctime in ns): an mtime can be set back to what it was, and a ctime cannot."""
@@ -176,10 +179,10 @@ def _refuse_unseen(error: OSError | ValueError) -> None:
         raise Unreadable from error
 
 
-def read_below(root: str, path: str, most: int) -> bytes | None:
+def read_below(root: str, path: str, most: int, opener: Opener = unawaited) -> bytes | None:
     """What the regular file at a path below ``root`` holds; None where there is none, or it has become something else since it was
     looked at. Raises Unreadable for one of more than ``most`` bytes, and OSError and ValueError as `open`."""
-    with open(path, "rb", opener=unawaited) as file:
+    with open(path, "rb", opener=opener) as file:
         seen = os.fstat(file.fileno())
         if not stat.S_ISREG(seen.st_mode) or not is_opened_below(root, path, file.fileno()):
             return None

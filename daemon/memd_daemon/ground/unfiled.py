@@ -13,10 +13,10 @@ from itertools import islice
 from pathlib import Path
 
 from memd_daemon import errors, limits
-from memd_daemon.ground.contents import is_below, is_opened_below
+from memd_daemon.ground.contents import Unreadable, is_below, read_below
 from memd_daemon.ground.digests import lasting, unified
 from memd_daemon.ground.history import STAGED, History, Standing, likeliest, told_path
-from memd_daemon.ground.repository import unawaited
+from memd_daemon.ground.repository import unfollowed
 from memd_daemon.ground.source import Source
 from memd_daemon.ground.spelling import located
 from memd_daemon.model.event import Anchor
@@ -91,18 +91,10 @@ class Unfiled:
         if not 0 <= self._size(name) <= limits.MOVED_FILE_MAX_BYTES:
             return None
         root = str(self._root)
-        path = located(root, name)
         try:
-            with open(path, "rb", opener=_unled) as file:
-                if not is_opened_below(root, path, file.fileno()):  # a folder on its way has become a link
-                    return None
-                return file.read(limits.MOVED_FILE_MAX_BYTES)
-        except OSError:
+            return read_below(root, located(root, name), limits.MOVED_FILE_MAX_BYTES, unfollowed)
+        except (OSError, Unreadable):  # it has grown, or become something else
             return None
-
-
-def _unled(path: str, flags: int) -> int:
-    return unawaited(path, flags | os.O_NOFOLLOW)
 
 
 def _kin(names: Iterable[str], path: str) -> Iterator[str]:
